@@ -1,0 +1,360 @@
+//! Builds a network tensor by tensor, the way a model file lists it.
+//!
+//! Files order axes channels first; the kernels want channels last. So a convolution is added as
+//! "reorder, convolve, reorder back", and the builder *holds reorderings back*: each tensor is a
+//! stored one plus a pending order of axes. Orders compose, cancel, and pass through operators that
+//! commute with them; only where one meets an operator that does not commute is a Transpose
+//! really run. The file's own Transposes vanish the same way.
+
+use std::sync::Arc;
+
+use crate::network::{Constant, Layer, Network, Node, Place, Source, Value, ValueId};
+use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
+use crate::ops::{Transpose, reorder};
+use crate::{Order, Scalar, Shape};
+
+/// A tensor of the network under construction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tensor(usize);
+
+/// Collects operators into a [`Network`].
+///
+/// ```
+/// use deepconcolic_network::{NetworkBuilder, Pass, Point, Shape, ops};
+/// # fn main() -> Result<(), String> {
+/// let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2])?);
+/// let u = builder.add(ops::Dense::new(2, 1, vec![1.0, -1.0], vec![0.5])?, &[x], "dense")?;
+/// let v = builder.add(ops::Elementwise::new(ops::Relu), &[u], "relu")?;
+/// let network = builder.finish(&[("y", v)], 0)?;
+/// let trace = network.forward(&[3.0f32, 1.0, 0.0, 2.0], &Pass::keep([Point::Pre(0), Point::Output(0)]));
+/// assert_eq!(trace.get(Point::Pre(0)), [2.5, -1.5]);
+/// assert_eq!(trace.get(Point::Output(0)), [2.5, 0.0]);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct NetworkBuilder {
+    values: Vec<Value>,
+    nodes: Vec<Node>,
+    tensors: Vec<Place>,
+    layers: Vec<Layer>,
+    input_name: String,
+}
+
+impl NetworkBuilder {
+    /// A network with one input of this shape, and that input.
+    pub fn new(input_name: &str, input: Shape) -> (Self, Tensor) {
+        let mut builder = Self {
+            values: Vec::new(),
+            nodes: Vec::new(),
+            tensors: Vec::new(),
+            layers: Vec::new(),
+            input_name: input_name.to_owned(),
+        };
+        let value = builder.store(Source::Input, input.elements());
+        let tensor = builder.hold(value, input);
+        (builder, tensor)
+    }
+
+    /// A tensor that is part of the model.
+    pub fn constant(&mut self, shape: Shape, data: Vec<f64>) -> Result<Tensor, String> {
+        if shape.elements() != data.len() {
+            return Err(format!("{} numbers for shape {shape}", data.len()));
+        }
+        let value = self.store(Source::Constant(Constant::new(data)), shape.elements());
+        Ok(self.hold(value, shape))
+    }
+
+    /// Shape of a tensor as the model file has it.
+    pub fn shape(&self, tensor: Tensor) -> Shape {
+        self.tensors[tensor.0].file_shape()
+    }
+
+    /// The numbers of a tensor that does not depend on the input, in the file's order.
+    pub fn known(&self, tensor: Tensor) -> Option<Vec<f64>> {
+        let place = &self.tensors[tensor.0];
+        let data = self.values[place.value].constant()?.double();
+        let mut ordered = vec![0.0; data.len()];
+        reorder(&place.order, &place.shape, data, &mut ordered);
+        Some(ordered)
+    }
+
+    /// The element count of a tensor that copies of model constants may fill: a hostile file asks
+    /// for far more than it holds.
+    pub fn affordable(&self, shape: &Shape) -> Result<usize, String> {
+        const MOST_COPIED: usize = 1 << 26;
+        let elements = shape.elements();
+        if elements > MOST_COPIED {
+            return Err(format!(
+                "a tensor of shape {shape} is beyond the limit of {MOST_COPIED} copied elements"
+            ));
+        }
+        Ok(elements)
+    }
+
+    /// Adds an operator; `name` is kept for hidden layers. What depends on no input is computed
+    /// here and now.
+    pub fn add(
+        &mut self,
+        op: impl Operator + 'static,
+        inputs: &[Tensor],
+        name: &str,
+    ) -> Result<Tensor, String> {
+        self.add_shared(Arc::new(op), inputs, name)
+    }
+
+    /// Adds an operator that is already shared.
+    pub fn add_shared(
+        &mut self,
+        op: Arc<dyn Operator>,
+        inputs: &[Tensor],
+        name: &str,
+    ) -> Result<Tensor, String> {
+        let file_shapes: Vec<Shape> = inputs.iter().map(|&t| self.shape(t)).collect();
+        let file_shape = op.output_shape(&file_shapes.iter().collect::<Vec<_>>())?;
+        if inputs.iter().all(|&t| self.is_constant(t)) {
+            return self.fold(op.as_ref(), inputs, file_shape);
+        }
+        if let Some(order) = op.as_reordering() {
+            let mut place = self.tensors[inputs[0].0].clone();
+            place.order = place.order.then(order);
+            return Ok(self.name_place(place));
+        }
+        if op.is_view() {
+            let place = self.in_file_order(inputs[0]);
+            return Ok(self.hold(place.value, file_shape));
+        }
+        let (op, places, order) = if let Some(commuted) = self.commute(&op, inputs)? {
+            commuted
+        } else {
+            let places = inputs.iter().map(|&t| self.in_file_order(t)).collect();
+            (op, places, Order::identity(file_shape.rank()))
+        };
+        let stored = file_shape.permuted(&order.inverse());
+        let output = self.push_node(op, &places, stored.clone());
+        let place = Place {
+            value: output,
+            shape: stored,
+            order,
+        };
+        if self.nodes.last().is_some_and(|n| n.op.is_activation()) {
+            let before = places.into_iter().next().unwrap_or_else(|| place.clone());
+            self.add_layer(before, place.clone(), name);
+        }
+        Ok(self.name_place(place))
+    }
+
+    /// The network with these outputs, of which number `primary` is its answer. Operators that no
+    /// output needs are dropped.
+    pub fn finish(self, outputs: &[(&str, Tensor)], primary: usize) -> Result<Network, String> {
+        let outputs: Vec<(String, Place)> = outputs
+            .iter()
+            .map(|(name, tensor)| ((*name).to_owned(), self.tensors[tensor.0].clone()))
+            .collect();
+        let Some((_, answer)) = outputs.get(primary) else {
+            return Err("the network has no floating-point output".into());
+        };
+        if self.values[answer.value].constant().is_some() {
+            return Err("the output does not depend on the input".into());
+        }
+        let logits = self.before_softmax(answer);
+        let network = Network {
+            input: self.tensors[0].clone(),
+            input_name: self.input_name,
+            primary,
+            logits,
+            outputs,
+            values: self.values,
+            nodes: self.nodes,
+            layers: self.layers,
+        };
+        Ok(network.pruned())
+    }
+
+    fn before_softmax(&self, answer: &Place) -> Place {
+        if let Source::Node(node) = self.values[answer.value].source {
+            let node = &self.nodes[node];
+            if matches!(node.op.kind(), "Softmax" | "LogSoftmax") {
+                let mut logits = answer.clone();
+                logits.value = node.inputs[0].0;
+                return logits;
+            }
+        }
+        answer.clone()
+    }
+
+    fn is_constant(&self, tensor: Tensor) -> bool {
+        self.values[self.tensors[tensor.0].value]
+            .constant()
+            .is_some()
+    }
+
+    fn store(&mut self, source: Source, elements: usize) -> ValueId {
+        self.values.push(Value { source, elements });
+        self.values.len() - 1
+    }
+
+    fn hold(&mut self, value: ValueId, shape: Shape) -> Tensor {
+        let order = Order::identity(shape.rank());
+        self.name_place(Place {
+            value,
+            shape,
+            order,
+        })
+    }
+
+    fn name_place(&mut self, place: Place) -> Tensor {
+        self.tensors.push(place);
+        Tensor(self.tensors.len() - 1)
+    }
+
+    fn fold(
+        &mut self,
+        op: &dyn Operator,
+        inputs: &[Tensor],
+        shape: Shape,
+    ) -> Result<Tensor, String> {
+        self.affordable(&shape)?;
+        let shapes: Vec<Shape> = inputs.iter().map(|&t| self.shape(t)).collect();
+        let data: Vec<Vec<f64>> = inputs
+            .iter()
+            .map(|&t| self.known(t).unwrap_or_default())
+            .collect();
+        let operands: Vec<Operand<'_, f64>> = data
+            .iter()
+            .zip(&shapes)
+            .map(|(data, shape)| Operand {
+                data,
+                shape,
+                constant: true,
+            })
+            .collect();
+        let mut output = vec![0.0; shape.elements()];
+        let batch = Batch {
+            samples: 1,
+            inputs: &operands,
+            output: &shape,
+        };
+        f64::evaluate(op).forward(&batch, &mut output, &mut Vec::new());
+        self.constant(shape, output)
+    }
+
+    /// The operator on stored, reordered inputs, when it commutes with the order they share.
+    #[expect(clippy::type_complexity, reason = "read once, next to its only caller")]
+    fn commute(
+        &mut self,
+        op: &Arc<dyn Operator>,
+        inputs: &[Tensor],
+    ) -> Result<Option<(Arc<dyn Operator>, Vec<Place>, Order)>, String> {
+        let variable: Vec<Place> = inputs
+            .iter()
+            .filter(|&&t| !self.is_constant(t))
+            .map(|&t| self.tensors[t.0].clone())
+            .collect();
+        let order = variable[0].order.clone();
+        let rank = order.axes().len();
+        let alike = variable.iter().all(|p| p.order == order);
+        let narrow = inputs.iter().all(|&t| self.shape(t).rank() <= rank);
+        if order.is_identity() || !alike || !narrow {
+            return Ok(None);
+        }
+        let op = match op.reordered(&order) {
+            Reordered::Same => Arc::clone(op),
+            Reordered::By(other) => other,
+            Reordered::No => return Ok(None),
+        };
+        let places: Result<Vec<Place>, String> = inputs
+            .iter()
+            .map(|&t| match self.known(t) {
+                None => Ok(self.tensors[t.0].clone()),
+                Some(data) => {
+                    let wide = self.shape(t).widened(rank);
+                    let mut stored = vec![0.0; data.len()];
+                    reorder(&order.inverse(), &wide, &data, &mut stored);
+                    let constant = self.constant(wide.permuted(&order.inverse()), stored)?;
+                    Ok(self.tensors[constant.0].clone())
+                }
+            })
+            .collect();
+        Ok(Some((op, places?, order)))
+    }
+
+    /// The tensor with no order pending: as it is, as a view, or through a Transpose.
+    fn in_file_order(&mut self, tensor: Tensor) -> Place {
+        let place = self.tensors[tensor.0].clone();
+        if place.order.is_identity() {
+            return place;
+        }
+        let shape = place.file_shape();
+        let settled = if place.order.keeps_memory(&place.shape) {
+            place.value
+        } else if let Some(data) = self.known(tensor) {
+            self.store(Source::Constant(Constant::new(data)), shape.elements())
+        } else {
+            let transpose = Arc::new(Transpose::new(place.order.clone()));
+            self.push_node(transpose, &[place], shape.clone())
+        };
+        let order = Order::identity(shape.rank());
+        self.tensors[tensor.0] = Place {
+            value: settled,
+            shape,
+            order,
+        };
+        self.tensors[tensor.0].clone()
+    }
+
+    fn push_node(&mut self, op: Arc<dyn Operator>, inputs: &[Place], shape: Shape) -> ValueId {
+        let constant: Vec<bool> = inputs
+            .iter()
+            .map(|p| self.values[p.value].constant().is_some())
+            .collect();
+        let output = self.store(Source::Node(self.nodes.len()), shape.elements());
+        self.nodes.push(Node {
+            nature: op.nature(&constant),
+            op,
+            inputs: inputs.iter().map(|p| (p.value, p.shape.clone())).collect(),
+            output,
+            shape,
+        });
+        output
+    }
+
+    fn add_layer(&mut self, pre: Place, post: Place, name: &str) {
+        let node = self.nodes.len() - 1;
+        // The stored input carries the order of the output: activations work element by element.
+        let pre = Place {
+            order: post.order.clone(),
+            ..pre
+        };
+        self.layers.push(Layer {
+            name: name.to_owned(),
+            node,
+            kind: self.nodes[node].op.kind(),
+            nature: self.nodes[node].nature.max(Nature::PiecewiseLinear),
+            pre,
+            post,
+        });
+    }
+}
+
+impl Network {
+    /// Without the operators that no output needs.
+    fn pruned(mut self) -> Self {
+        let needed = self.ancestors(self.outputs.iter().map(|(_, place)| place.value));
+        let mut new_index = vec![None; self.nodes.len()];
+        let mut kept = Vec::new();
+        for (index, node) in self.nodes.into_iter().enumerate() {
+            if needed[index] {
+                new_index[index] = Some(kept.len());
+                self.values[node.output].source = Source::Node(kept.len());
+                kept.push(node);
+            }
+        }
+        self.nodes = kept;
+        self.layers.retain_mut(|layer| {
+            let index = new_index[layer.node];
+            layer.node = index.unwrap_or_default();
+            index.is_some()
+        });
+        self
+    }
+}

@@ -1,0 +1,32 @@
+//! Networks as DAGs of operators: batched execution, vector-Jacobian products, and bounds.
+//!
+//! A [`Network`] maps one sample tensor to output tensors; a batch is many samples. Build one with a
+//! model format or a [`NetworkBuilder`], run it with [`Network::forward`], differentiate it with
+//! [`Network::vjp`], bound it with [`Network::intervals`].
+//!
+//! Nothing here knows of files, requirements or searches.
+
+pub mod bits;
+mod builder;
+mod forward;
+mod interval;
+pub mod kernels;
+mod linear;
+mod network;
+pub mod operator;
+pub mod ops;
+mod scalar;
+mod shape;
+mod tape;
+mod vjp;
+mod workspace;
+
+pub use builder::{NetworkBuilder, Tensor};
+pub use forward::{Pass, Trace};
+pub use interval::Bounds;
+pub use network::{Constant, Layer, Network, Point};
+pub use operator::{Nature, Operator};
+pub use scalar::Scalar;
+pub use shape::{MOST_ELEMENTS, Order, Shape};
+pub use tape::Tape;
+pub use vjp::{Row, Seed};

@@ -1,0 +1,34 @@
+//! Add: the sum of two tensors.
+
+use super::binary::{Ends, Pairwise};
+use super::outward::{sum_down, sum_up};
+use crate::Scalar;
+use crate::operator::Nature;
+
+/// `x + y`.
+#[derive(Clone, Copy, Debug)]
+pub struct Add;
+
+impl Pairwise for Add {
+    fn kind(&self) -> &'static str {
+        "Add"
+    }
+
+    fn nature(&self, _constant: [bool; 2]) -> Nature {
+        Nature::Affine
+    }
+
+    #[inline]
+    fn at<T: Scalar>(&self, x: T, y: T) -> T {
+        x + y
+    }
+
+    #[inline]
+    fn pull<T: Scalar>(&self, _input: usize, cotangent: T, _x: T, _y: T) -> T {
+        cotangent
+    }
+
+    fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T> {
+        [sum_down(x[0], y[0]), sum_up(x[1], y[1])]
+    }
+}

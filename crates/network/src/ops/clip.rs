@@ -1,0 +1,93 @@
+//! Clip: `x` held between two limits, either of which may be infinite.
+
+use super::curve::Curve;
+use crate::Scalar;
+use crate::operator::Nature;
+
+/// `min(max(x, low), high)`.
+#[derive(Clone, Debug)]
+pub struct Clip {
+    low: f64,
+    high: f64,
+    breaks: Vec<f64>,
+}
+
+impl Clip {
+    /// Between two limits. Where `low > high`, everything becomes `high`, as ONNX says.
+    pub fn new(low: f64, high: f64) -> Result<Self, String> {
+        if low.is_nan() || high.is_nan() {
+            return Err(format!("limits of Clip are {low} and {high}"));
+        }
+        let low = low.min(high);
+        let mut breaks = vec![low, high];
+        breaks.retain(|b| b.is_finite());
+        breaks.dedup();
+        Ok(Self { low, high, breaks })
+    }
+}
+
+impl Curve for Clip {
+    fn kind(&self) -> &'static str {
+        "Clip"
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        self.at(x)
+    }
+
+    fn slope(&self, x: f64) -> f64 {
+        if self.low <= x && x < self.high {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    fn breaks(&self) -> &[f64] {
+        &self.breaks
+    }
+
+    fn line(&self, x: f64) -> Option<(f64, f64)> {
+        Some(if x < self.low {
+            (0.0, self.low)
+        } else if x >= self.high {
+            (0.0, self.high)
+        } else {
+            (1.0, 0.0)
+        })
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::PiecewiseLinear
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn at<T: Scalar>(&self, x: T) -> T {
+        x.max(T::of(self.low)).min(T::of(self.high))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these results are exact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_between_limits() {
+        let six = Clip::new(0.0, 6.0).unwrap();
+        assert_eq!([-1.0, 2.0, 7.0].map(|x: f32| six.at(x)), [0.0, 2.0, 6.0]);
+        assert!(six.at(f64::NAN).is_nan());
+        assert_eq!([0.0, 5.9, 6.0].map(|x| six.slope(x)), [1.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn crossed_limits_give_the_upper_one() {
+        let crossed = Clip::new(2.0, 1.0).unwrap();
+        assert_eq!([0.0, 1.5, 3.0].map(|x| crossed.value(x)), [1.0; 3]);
+        assert!(Clip::new(f64::NAN, 1.0).is_err());
+    }
+}

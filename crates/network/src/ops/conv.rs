@@ -1,0 +1,635 @@
+//! Convolution of a channels-last image with stored weights.
+//!
+//! Channels last makes the pixels under one kernel row neighbours in memory, so a kernel row is
+//! one run of the tile routine and nothing is copied but padding (see [`crate::kernels`]).
+
+use crate::kernels::{Packed, Piece, PieceCache, multiply, multiply_rows};
+use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::{Scalar, Shape};
+
+use super::affine;
+use super::window::{Window, image};
+
+/// A convolution for images of one size.
+#[derive(Debug)]
+pub struct Conv {
+    window: Window,
+    groups: usize,
+    input: [usize; 3],
+    output: [usize; 3],
+    /// As ONNX has them: output channel, input channel of the group, kernel row, kernel column.
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+    forward: PieceCache,
+    transposed: PieceCache,
+    spread: PieceCache,
+    magnitude: PieceCache,
+}
+
+/// Which convolution to build pieces for.
+#[derive(Clone, Copy)]
+enum Form {
+    Weights,
+    Magnitudes,
+}
+
+/// Zeros around an image: rows above and below, columns left and right.
+#[derive(Clone, Copy)]
+struct Margin {
+    before: [usize; 2],
+    after: [usize; 2],
+}
+
+impl Margin {
+    fn is_none(self) -> bool {
+        self.before == [0; 2] && self.after == [0; 2]
+    }
+
+    fn around(self, [h, w, _]: [usize; 3]) -> [usize; 2] {
+        [
+            h + self.before[0] + self.after[0],
+            w + self.before[1] + self.after[1],
+        ]
+    }
+}
+
+impl Conv {
+    /// `weights` in ONNX order with `outputs` output channels; `input` is height, width, channels.
+    pub fn new(
+        window: Window,
+        groups: usize,
+        input: [usize; 3],
+        outputs: usize,
+        weights: Vec<f64>,
+        bias: Vec<f64>,
+    ) -> Result<Self, String> {
+        let [h, w, channels] = input;
+        let [oh, ow] = window.output([h, w])?;
+        if groups == 0 || channels % groups != 0 || !outputs.is_multiple_of(groups) {
+            return Err(format!(
+                "{groups} groups do not divide {channels} input and {outputs} output channels"
+            ));
+        }
+        let expected = outputs * (channels / groups) * window.kernel[0] * window.kernel[1];
+        if weights.len() != expected || bias.len() != outputs {
+            return Err(format!(
+                "{} weights where {outputs}x{}x{}x{} need {expected}, {} biases for {outputs} channels",
+                weights.len(),
+                channels / groups,
+                window.kernel[0],
+                window.kernel[1],
+                bias.len()
+            ));
+        }
+        Ok(Self {
+            window,
+            groups,
+            input,
+            output: [oh, ow, outputs],
+            weights,
+            bias,
+            forward: PieceCache::default(),
+            transposed: PieceCache::default(),
+            spread: PieceCache::default(),
+            magnitude: PieceCache::default(),
+        })
+    }
+
+    /// Products in one output number.
+    fn depth(&self) -> usize {
+        self.input[2] / self.groups * self.window.kernel[0] * self.window.kernel[1]
+    }
+
+    fn weight(&self, output: usize, input: usize, [ky, kx]: [usize; 2]) -> f64 {
+        let [kh, kw] = self.window.kernel;
+        self.weights[((output * (self.input[2] / self.groups) + input) * kh + ky) * kw + kx]
+    }
+
+    fn margin(&self) -> Margin {
+        let [h, w, _] = self.input;
+        // A window of `ceil` mode does not occur in a convolution, so padding as given suffices.
+        debug_assert!(!self.window.ceil && h > 0 && w > 0);
+        Margin {
+            before: self.window.before,
+            after: self.window.after,
+        }
+    }
+
+    /// One piece a group: rows are output pixels, a run is one kernel row where its pixels are
+    /// neighbours (one group, no dilation along the width), else one kernel element.
+    fn forward_pieces<T: Scalar>(&self, form: Form) -> Vec<Piece<T>> {
+        let gamma = affine::gamma::<T>(self.depth()).f64();
+        let [_, _, channels] = self.input;
+        let [oh, ow, outputs] = self.output;
+        let [kh, kw] = self.window.kernel;
+        let [_, width] = self.margin().around(self.input);
+        let (each_in, each_out) = (channels / self.groups, outputs / self.groups);
+        let whole_rows = self.groups == 1 && self.window.dilations[1] == 1;
+        let joined = if whole_rows { kw } else { 1 };
+        let offset = |ky: usize, kx: usize| {
+            (ky * self.window.dilations[0] * width + kx * self.window.dilations[1]) * channels
+        };
+        (0..self.groups)
+            .map(|g| {
+                let pixels = (0..oh).flat_map(|y| (0..ow).map(move |x| (y, x)));
+                let [sy, sx] = self.window.strides;
+                Piece {
+                    rows: pixels
+                        .clone()
+                        .map(|(y, x)| (y * sy * width + x * sx) * channels + g * each_in)
+                        .collect(),
+                    outputs: pixels
+                        .map(|(y, x)| (y * ow + x) * outputs + g * each_out)
+                        .collect(),
+                    taps: (0..kh)
+                        .flat_map(|ky| (0..kw).step_by(joined).map(move |kx| (ky, kx)))
+                        .map(|(ky, kx)| offset(ky, kx))
+                        .collect(),
+                    run: joined * each_in,
+                    weights: Packed::new(
+                        kh * kw * each_in,
+                        each_out,
+                        |c| {
+                            let bias = self.bias[g * each_out + c];
+                            T::of(match form {
+                                Form::Weights => bias,
+                                Form::Magnitudes => 2.0 * gamma * bias.abs(),
+                            })
+                        },
+                        |k, c| {
+                            let (element, i) = (k / each_in, k % each_in);
+                            let w = self.weight(g * each_out + c, i, [element / kw, element % kw]);
+                            T::of(match form {
+                                Form::Weights => w,
+                                Form::Magnitudes => w.abs(),
+                            })
+                        },
+                    ),
+                }
+            })
+            .collect()
+    }
+
+    /// Zeros needed round the output's cotangent so that every input pixel finds its windows.
+    fn transposed_margin(&self) -> Margin {
+        let mut margin = Margin {
+            before: [0; 2],
+            after: [0; 2],
+        };
+        for a in 0..2 {
+            // Input position i meets window o where o * stride = i + before - k * dilation.
+            let stride = self.window.strides[a];
+            let (lowest, highest) = (
+                self.window.before[a] as isize - self.window.reach(a) as isize,
+                self.input[a] - 1 + self.window.before[a],
+            );
+            margin.before[a] = lowest.min(0).unsigned_abs().div_ceil(stride);
+            margin.after[a] = (highest / stride + 1).saturating_sub(self.output[a]);
+        }
+        margin
+    }
+
+    /// Input pixels whose windows are met by the same kernel elements form a class; a stride of
+    /// `s` makes `s` classes along an axis. One piece a group and class.
+    fn transposed_pieces<T: Scalar>(&self) -> Vec<Piece<T>> {
+        let margin = self.transposed_margin();
+        let mut pieces = Vec::new();
+        for g in 0..self.groups {
+            for class_y in 0..self.window.strides[0] {
+                for class_x in 0..self.window.strides[1] {
+                    let along = [self.class(0, class_y), self.class(1, class_x)];
+                    if along
+                        .iter()
+                        .all(|c| !c.taps.is_empty() && !c.pixels.is_empty())
+                    {
+                        pieces.push(self.transposed_piece(g, &along, margin));
+                    }
+                }
+            }
+        }
+        pieces
+    }
+
+    /// Pixels and kernel elements of one class along an axis.
+    fn class(&self, axis: usize, class: usize) -> Class {
+        let (stride, before) = (self.window.strides[axis], self.window.before[axis]);
+        let dilation = self.window.dilations[axis];
+        let mut taps: Vec<(usize, usize)> = (0..self.window.kernel[axis])
+            .filter(|k| (k * dilation) % stride == class)
+            .map(|k| (k, (k * dilation - class) / stride))
+            .collect();
+        // Windows in ascending order, so that neighbouring kernel elements are neighbouring runs.
+        taps.reverse();
+        let pixels = (0..self.input[axis])
+            .filter(|i| (i + before) % stride == class)
+            .map(|i| (i, (i + before - class) / stride))
+            .collect();
+        Class { taps, pixels }
+    }
+
+    fn transposed_piece<T: Scalar>(
+        &self,
+        g: usize,
+        [rows, columns]: &[Class; 2],
+        margin: Margin,
+    ) -> Piece<T> {
+        let [_, width_in, channels] = self.input;
+        let outputs = self.output[2];
+        let [_, width] = margin.around(self.output);
+        let (each_in, each_out) = (channels / self.groups, outputs / self.groups);
+        let unit = self.window.strides[1] == 1 && self.window.dilations[1] == 1;
+        let joined = if self.groups == 1 && unit {
+            columns.taps.len()
+        } else {
+            1
+        };
+        // A window index may be as low as pixel - largest shift; the margin makes it positive.
+        let (deepest_y, deepest_x) = (rows.taps[0].1, columns.taps[0].1);
+        let pixels = rows
+            .pixels
+            .iter()
+            .flat_map(|y| columns.pixels.iter().map(move |x| (*y, *x)));
+        let elements: Vec<[usize; 2]> = rows
+            .taps
+            .iter()
+            .flat_map(|y| columns.taps.iter().map(move |x| [y.0, x.0]))
+            .collect();
+        Piece {
+            rows: pixels
+                .clone()
+                .map(|((_, oy), (_, ox))| {
+                    let y = oy + margin.before[0] - deepest_y;
+                    let x = ox + margin.before[1] - deepest_x;
+                    (y * width + x) * outputs + g * each_out
+                })
+                .collect(),
+            outputs: pixels
+                .map(|((iy, _), (ix, _))| (iy * width_in + ix) * channels + g * each_in)
+                .collect(),
+            taps: rows
+                .taps
+                .iter()
+                .flat_map(|y| columns.taps.iter().step_by(joined).map(move |x| (y.1, x.1)))
+                .map(|(dy, dx)| ((deepest_y - dy) * width + deepest_x - dx) * outputs)
+                .collect(),
+            run: joined * each_out,
+            weights: Packed::new(
+                elements.len() * each_out,
+                each_in,
+                |_| T::ZERO,
+                |k, c| T::of(self.weight(g * each_out + k % each_out, c, elements[k / each_out])),
+            ),
+        }
+    }
+
+    /// Whether pulling back is cheaper by spreading each window's share over the pixels under it
+    /// than by collecting, for each pixel, from the windows that meet it. A product costs whole
+    /// panels of columns: collecting has the input channels for columns, few in a first layer,
+    /// spreading has them for every kernel element.
+    fn spreads<T: Scalar>(&self) -> bool {
+        let [h, w, channels] = self.input;
+        let [oh, ow, outputs] = self.output;
+        let (each_in, each_out) = (channels / self.groups, outputs / self.groups);
+        let elements = self.window.kernel[0] * self.window.kernel[1];
+        let panels = |columns: usize| columns.next_multiple_of(T::kernel().columns);
+        let [sy, sx] = self.window.strides;
+        let collecting = h * w * elements * each_out * panels(each_in) / (sy * sx);
+        // Adding a share costs about four products, and finding its place sixteen.
+        let adding = elements * (4 * each_in + 16);
+        let spreading = oh * ow * (each_out * panels(elements * each_in) + adding);
+        spreading < collecting
+    }
+
+    /// Output rows that are spread at once: their shares should stay in the second-level cache.
+    fn spread_rows(&self) -> usize {
+        const NUMBERS: usize = 48 << 10;
+        let shares = self.depth() * self.output[1];
+        (NUMBERS / shares.max(1)).clamp(1, self.output[0])
+    }
+
+    /// One piece a group: rows are the windows of some output rows, columns the elements under the
+    /// kernel.
+    fn spread_pieces<T: Scalar>(&self) -> Vec<Piece<T>> {
+        let [_, ow, outputs] = self.output;
+        let [_, kw] = self.window.kernel;
+        let (each_in, each_out) = (self.input[2] / self.groups, outputs / self.groups);
+        let windows = self.spread_rows() * ow;
+        (0..self.groups)
+            .map(|g| Piece {
+                rows: (0..windows).map(|p| p * outputs + g * each_out).collect(),
+                outputs: (0..windows).map(|p| p * self.depth()).collect(),
+                taps: vec![0],
+                run: each_out,
+                weights: Packed::new(
+                    each_out,
+                    self.depth(),
+                    |_| T::ZERO,
+                    |k, c| {
+                        let (element, i) = (c / each_in, c % each_in);
+                        T::of(self.weight(g * each_out + k, i, [element / kw, element % kw]))
+                    },
+                ),
+            })
+            .collect()
+    }
+
+    fn vjp_collecting<T: Scalar>(
+        &self,
+        cotangent: &[T],
+        result: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let pieces = self.transposed.get(|| self.transposed_pieces());
+        let each = self.input.iter().product::<usize>();
+        let samples = result.len() / each;
+        let covered: usize = pieces
+            .iter()
+            .map(|p| p.rows.len() * p.weights.columns())
+            .sum();
+        if covered < each {
+            // Pixels that no window meets.
+            result.fill(T::ZERO);
+        }
+        let margin = self.transposed_margin();
+        let (data, stride) = padded(cotangent, self.output, margin, scratch);
+        for piece in pieces {
+            multiply(piece, samples, (data, stride), (result, each));
+        }
+    }
+
+    fn vjp_spreading<T: Scalar>(
+        &self,
+        cotangent: &[T],
+        result: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let [oh, ow, outputs] = self.output;
+        let each = self.input.iter().product::<usize>();
+        let pieces = self.spread.get(|| self.spread_pieces());
+        scratch.clear();
+        scratch.resize(self.spread_rows() * ow * self.depth(), T::ZERO);
+        result.fill(T::ZERO);
+        for (cotangent, result) in cotangent
+            .chunks_exact(oh * ow * outputs)
+            .zip(result.chunks_exact_mut(each))
+        {
+            for (g, piece) in pieces.iter().enumerate() {
+                for (block, rows) in cotangent
+                    .chunks(self.spread_rows() * ow * outputs)
+                    .enumerate()
+                {
+                    let windows = rows.len() / outputs;
+                    multiply_rows(piece, windows, rows, scratch);
+                    let first = block * self.spread_rows() * ow;
+                    for (p, shares) in scratch.chunks_exact(self.depth()).take(windows).enumerate()
+                    {
+                        self.add_shares(g, first + p, shares, result);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds one window's shares to the pixels under it.
+    fn add_shares<T: Scalar>(&self, group: usize, window: usize, shares: &[T], result: &mut [T]) {
+        let [h, w, channels] = self.input;
+        let [_, ow, _] = self.output;
+        let [_, kw] = self.window.kernel;
+        let each_in = channels / self.groups;
+        for (ky, y) in self.window.positions(0, window / ow, h) {
+            for (kx, x) in self.window.positions(1, window % ow, w) {
+                let into = (y * w + x) * channels + group * each_in;
+                let from = (ky * kw + kx) * each_in;
+                let sums = &mut result[into..into + each_in];
+                for (sum, &share) in sums.iter_mut().zip(&shares[from..from + each_in]) {
+                    *sum += share;
+                }
+            }
+        }
+    }
+
+    fn run<T: Scalar>(
+        &self,
+        pieces: &[Piece<T>],
+        input: &[T],
+        output: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let each = self.input.iter().product::<usize>();
+        let each_out = self.output.iter().product::<usize>();
+        let samples = input.len() / each;
+        let (data, stride) = padded(input, self.input, self.margin(), scratch);
+        for piece in pieces {
+            multiply(piece, samples, (data, stride), (output, each_out));
+        }
+    }
+}
+
+/// Along one axis: kernel elements with the shift of their window, and pixels with their first
+/// window.
+struct Class {
+    taps: Vec<(usize, usize)>,
+    pixels: Vec<(usize, usize)>,
+}
+
+/// The images with zeros round them, in `scratch` if any are needed; and the stride of a sample.
+fn padded<'a, T: Scalar>(
+    data: &'a [T],
+    size: [usize; 3],
+    margin: Margin,
+    scratch: &'a mut Scratch<T>,
+) -> (&'a [T], usize) {
+    let [h, w, c] = size;
+    if margin.is_none() {
+        return (data, h * w * c);
+    }
+    let [height, width] = margin.around(size);
+    let (row, stride) = (width * c, height * width * c);
+    let samples = data.len() / (h * w * c);
+    scratch.clear();
+    scratch.resize(samples * stride, T::ZERO);
+    let corner = margin.before[0] * row + margin.before[1] * c;
+    for (sample, image) in data.chunks_exact(h * w * c).enumerate() {
+        for (y, line) in image.chunks_exact(w * c).enumerate() {
+            let start = sample * stride + corner + y * row;
+            scratch[start..start + w * c].copy_from_slice(line);
+        }
+    }
+    (scratch, stride)
+}
+
+impl<T: Scalar> Evaluate<T> for Conv {
+    fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], scratch: &mut Scratch<T>) {
+        let pieces = self.forward.get(|| self.forward_pieces(Form::Weights));
+        self.run(pieces, batch.inputs[0].data, output, scratch);
+    }
+
+    fn vjp(
+        &self,
+        _: usize,
+        _: &Backward<'_, T>,
+        cotangent: &[T],
+        result: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        if self.spreads::<T>() {
+            self.vjp_spreading(cotangent, result, scratch);
+        } else {
+            self.vjp_collecting(cotangent, result, scratch);
+        }
+    }
+
+    fn interval(
+        &self,
+        boxes: &Boxes<'_, T>,
+        lower: &mut [T],
+        upper: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let weights = self.forward.get(|| self.forward_pieces(Form::Weights));
+        let magnitude = self.magnitude.get(|| self.forward_pieces(Form::Magnitudes));
+        affine::interval(boxes, self.depth(), lower, upper, |magnitudes, x, y| {
+            self.run(if magnitudes { magnitude } else { weights }, x, y, scratch);
+        });
+    }
+}
+
+impl Operator for Conv {
+    fn kind(&self) -> &'static str {
+        "Conv"
+    }
+
+    fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
+        let found = image(inputs[0])?;
+        if found != self.input {
+            return Err(format!(
+                "image of {found:?} where the convolution was built for {:?}",
+                self.input
+            ));
+        }
+        let [h, w, c] = self.output;
+        Shape::new([1, h, w, c])
+    }
+
+    fn nature(&self, _: &[bool]) -> Nature {
+        Nature::Affine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::laws::{Random, check_laws};
+
+    fn random_conv(window: Window, groups: usize, input: [usize; 3], outputs: usize) -> Conv {
+        let mut random = Random(9);
+        let count = outputs * input[2] / groups * window.kernel[0] * window.kernel[1];
+        let weights = random.numbers(count);
+        let bias = random.numbers(outputs);
+        Conv::new(window, groups, input, outputs, weights, bias).unwrap()
+    }
+
+    /// Sums over the definition, for every combination that the pieces treat differently.
+    fn check(window: &Window, groups: usize, input: [usize; 3], outputs: usize) {
+        let conv = random_conv(window.clone(), groups, input, outputs);
+        let [h, w, c] = input;
+        let [oh, ow, _] = conv.output;
+        let x = Random(3).numbers(h * w * c);
+        let mut y = vec![0.0; oh * ow * outputs];
+        let pieces = conv.forward_pieces::<f64>(Form::Weights);
+        conv.run(&pieces, &x, &mut y, &mut Vec::new());
+        let (each_in, each_out) = (c / groups, outputs / groups);
+        for oy in 0..oh {
+            for ox in 0..ow {
+                for o in 0..outputs {
+                    let mut sum = conv.bias[o];
+                    for (ky, iy) in window.positions(0, oy, h) {
+                        for (kx, ix) in window.positions(1, ox, w) {
+                            for i in 0..each_in {
+                                let at = (iy * w + ix) * c + o / each_out * each_in + i;
+                                sum += conv.weight(o, i, [ky, kx]) * x[at];
+                            }
+                        }
+                    }
+                    let found = y[(oy * ow + ox) * outputs + o];
+                    assert!(
+                        (found - sum).abs() < 1e-12,
+                        "{window:?} {groups}: {found} {sum}"
+                    );
+                }
+            }
+        }
+        check_laws(&conv, &[&[1, h, w, c]], &[None], (-1.0, 1.0), 4);
+        both_ways_of_pulling_back_agree(&conv);
+    }
+
+    fn both_ways_of_pulling_back_agree(conv: &Conv) {
+        let g = Random(8).numbers(conv.output.iter().product());
+        let mut collected = vec![0.0; conv.input.iter().product()];
+        let mut spread = collected.clone();
+        conv.vjp_collecting(&g, &mut collected, &mut Vec::new());
+        conv.vjp_spreading(&g, &mut spread, &mut Vec::new());
+        for (a, b) in collected.iter().zip(&spread) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn equals_its_definition_and_obeys_the_laws() {
+        let plain = Window::new([3, 3]);
+        check(&plain, 1, [6, 5, 2], 3);
+        check(&plain, 2, [6, 5, 4], 6);
+        check(&plain, 4, [5, 5, 4], 4);
+        let padded = Window {
+            before: [1, 2],
+            after: [2, 0],
+            ..plain.clone()
+        };
+        check(&padded, 1, [5, 4, 2], 17);
+        for strides in [[2, 2], [3, 1], [1, 2], [4, 5]] {
+            check(
+                &Window {
+                    strides,
+                    ..padded.clone()
+                },
+                1,
+                [7, 6, 2],
+                3,
+            );
+            check(
+                &Window {
+                    strides,
+                    ..padded.clone()
+                },
+                2,
+                [7, 6, 2],
+                4,
+            );
+        }
+        for dilations in [[2, 1], [1, 2], [2, 2]] {
+            let dilated = Window {
+                dilations,
+                ..padded.clone()
+            };
+            check(&dilated, 1, [7, 7, 2], 3);
+            check(
+                &Window {
+                    strides: [2, 2],
+                    ..dilated
+                },
+                2,
+                [7, 7, 2],
+                2,
+            );
+        }
+        check(
+            &Window {
+                strides: [2, 2],
+                ..Window::new([1, 1])
+            },
+            1,
+            [5, 5, 3],
+            2,
+        );
+    }
+}

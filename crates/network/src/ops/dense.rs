@@ -1,0 +1,161 @@
+//! A matrix product with stored weights along the last axis: Gemm, and `MatMul` by a constant.
+
+use crate::kernels::{Packed, Piece, PieceCache, multiply};
+use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::{Scalar, Shape};
+
+use super::affine;
+
+/// `y = x W + b` on the last axis.
+#[derive(Debug)]
+pub struct Dense {
+    inputs: usize,
+    outputs: usize,
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+    forward: PieceCache,
+    transposed: PieceCache,
+    magnitude: PieceCache,
+}
+
+impl Dense {
+    /// `weights` are row-major, `inputs` x `outputs`; `bias` has `outputs` numbers.
+    pub fn new(
+        inputs: usize,
+        outputs: usize,
+        weights: Vec<f64>,
+        bias: Vec<f64>,
+    ) -> Result<Self, String> {
+        if Some(weights.len()) != inputs.checked_mul(outputs) || bias.len() != outputs {
+            return Err(format!(
+                "{} weights and {} biases do not make a {inputs}x{outputs} layer",
+                weights.len(),
+                bias.len()
+            ));
+        }
+        Ok(Self {
+            inputs,
+            outputs,
+            weights,
+            bias,
+            forward: PieceCache::default(),
+            transposed: PieceCache::default(),
+            magnitude: PieceCache::default(),
+        })
+    }
+
+    fn weight(&self, input: usize, output: usize) -> f64 {
+        self.weights[input * self.outputs + output]
+    }
+
+    fn run<T: Scalar>(pieces: &[Piece<T>], input: &[T], output: &mut [T]) {
+        let (depth, columns) = (pieces[0].weights.depth(), pieces[0].weights.columns());
+        let rows = output.len() / columns.max(1);
+        multiply(&pieces[0], rows, (input, depth), (output, columns));
+    }
+
+    fn forward_pieces<T: Scalar>(&self) -> &[Piece<T>] {
+        self.forward.get(|| {
+            vec![Piece::dense(Packed::new(
+                self.inputs,
+                self.outputs,
+                |c| T::of(self.bias[c]),
+                |k, c| T::of(self.weight(k, c)),
+            ))]
+        })
+    }
+}
+
+impl<T: Scalar> Evaluate<T> for Dense {
+    fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], _: &mut Scratch<T>) {
+        Self::run(self.forward_pieces(), batch.inputs[0].data, output);
+    }
+
+    fn vjp(
+        &self,
+        _: usize,
+        _: &Backward<'_, T>,
+        cotangent: &[T],
+        result: &mut [T],
+        _: &mut Scratch<T>,
+    ) {
+        let pieces = self.transposed.get(|| {
+            vec![Piece::dense(Packed::new(
+                self.outputs,
+                self.inputs,
+                |_| T::ZERO,
+                |k, c| T::of(self.weight(c, k)),
+            ))]
+        });
+        Self::run(pieces, cotangent, result);
+    }
+
+    fn interval(&self, boxes: &Boxes<'_, T>, lower: &mut [T], upper: &mut [T], _: &mut Scratch<T>) {
+        let gamma = affine::gamma::<T>(self.inputs).f64();
+        let magnitude = self.magnitude.get(|| {
+            vec![Piece::dense(Packed::new(
+                self.inputs,
+                self.outputs,
+                |c| T::of(2.0 * gamma * self.bias[c].abs()),
+                |k, c| T::of(self.weight(k, c).abs()),
+            ))]
+        });
+        affine::interval(boxes, self.inputs, lower, upper, |magnitudes, x, y| {
+            let pieces = if magnitudes {
+                magnitude
+            } else {
+                self.forward_pieces()
+            };
+            Self::run(pieces, x, y);
+        });
+    }
+}
+
+impl Operator for Dense {
+    fn kind(&self) -> &'static str {
+        "Gemm"
+    }
+
+    fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
+        let mut dims = inputs[0].dims().to_vec();
+        match dims.last_mut() {
+            Some(last) if *last == self.inputs => *last = self.outputs,
+            _ => {
+                return Err(format!(
+                    "weights of {}x{} need {} numbers along the last axis, not shape {}",
+                    self.inputs, self.outputs, self.inputs, inputs[0]
+                ));
+            }
+        }
+        Shape::new(dims)
+    }
+
+    fn nature(&self, _: &[bool]) -> Nature {
+        Nature::Affine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::laws::{Random, check_laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        let mut random = Random(5);
+        for (seed, (inputs, outputs)) in [(7, 5), (1, 33), (40, 17)].into_iter().enumerate() {
+            let weights = random.numbers(inputs * outputs);
+            let bias = random.numbers(outputs);
+            let dense = Dense::new(inputs, outputs, weights, bias).unwrap();
+            for shape in [vec![1, inputs], vec![1, 3, inputs]] {
+                check_laws(&dense, &[&shape], &[None], (-1.0, 1.0), seed as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_refused() {
+        assert!(Dense::new(3, 2, vec![0.0; 5], vec![0.0; 2]).is_err());
+        assert!(Dense::new(usize::MAX, 2, vec![0.0; 5], vec![0.0; 2]).is_err());
+    }
+}

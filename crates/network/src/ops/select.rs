@@ -1,0 +1,155 @@
+//! Outputs that are copies of chosen input elements or a fixed number: Slice, Gather, Pad, Expand,
+//! Tile, nearest-neighbour Resize are all this operator with another table.
+
+use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::{Scalar, Shape};
+
+/// Each output element is an input element or the fill value.
+#[derive(Debug, Clone)]
+pub struct Select {
+    kind: &'static str,
+    input: Shape,
+    output: Shape,
+    table: Vec<u32>,
+    fill: f64,
+}
+
+/// Table entry of an output that is the fill value.
+pub const FILL: u32 = u32::MAX;
+
+impl Select {
+    /// `table[e]` is the input element that output `e` copies, or [`FILL`].
+    pub fn new(
+        kind: &'static str,
+        input: Shape,
+        output: Shape,
+        table: Vec<u32>,
+        fill: f64,
+    ) -> Result<Self, String> {
+        let most = input.elements();
+        if table.len() != output.elements()
+            || table.iter().any(|&i| i != FILL && i as usize >= most)
+        {
+            return Err(format!("a table that does not map {input} to {output}"));
+        }
+        Ok(Self {
+            kind,
+            input,
+            output,
+            table,
+            fill,
+        })
+    }
+
+    /// The table for outputs whose position along each axis picks a position of the input's same
+    /// axis: `along[axis][position]`, `None` for fill.
+    pub fn by_axes(
+        kind: &'static str,
+        input: Shape,
+        along: &[Vec<Option<usize>>],
+        fill: f64,
+    ) -> Result<Self, String> {
+        let output = Shape::new(along.iter().map(Vec::len).collect::<Vec<_>>())?;
+        let strides = input.strides();
+        let mut table = vec![Some(0usize)];
+        for (axis, positions) in along.iter().enumerate() {
+            if positions.iter().flatten().any(|&p| p >= input.dims()[axis]) {
+                return Err(format!("a position outside axis {axis} of shape {input}"));
+            }
+            table = table
+                .iter()
+                .flat_map(|base| {
+                    positions
+                        .iter()
+                        .map(|p| Some((*base)? + (*p)? * strides[axis]))
+                })
+                .collect();
+        }
+        let table = table.iter().map(|t| t.map_or(FILL, |t| t as u32)).collect();
+        Self::new(kind, input, output, table, fill)
+    }
+
+    fn copy<T: Scalar>(&self, input: &[T], output: &mut [T]) {
+        let (n, m) = (self.input.elements().max(1), self.table.len().max(1));
+        for (x, y) in input.chunks_exact(n).zip(output.chunks_exact_mut(m)) {
+            for (y, &i) in y.iter_mut().zip(&self.table) {
+                *y = x.get(i as usize).copied().unwrap_or(T::of(self.fill));
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Evaluate<T> for Select {
+    fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], _: &mut Scratch<T>) {
+        self.copy(batch.inputs[0].data, output);
+    }
+
+    fn vjp(
+        &self,
+        _: usize,
+        _: &Backward<'_, T>,
+        cotangent: &[T],
+        result: &mut [T],
+        _: &mut Scratch<T>,
+    ) {
+        result.fill(T::ZERO);
+        let (n, m) = (self.input.elements().max(1), self.table.len().max(1));
+        for (g, x) in cotangent.chunks_exact(m).zip(result.chunks_exact_mut(n)) {
+            for (&g, &i) in g.iter().zip(&self.table) {
+                if let Some(x) = x.get_mut(i as usize) {
+                    *x += g;
+                }
+            }
+        }
+    }
+
+    fn interval(&self, boxes: &Boxes<'_, T>, lower: &mut [T], upper: &mut [T], _: &mut Scratch<T>) {
+        self.copy(boxes.inputs[0].lower.data, lower);
+        self.copy(boxes.inputs[0].upper.data, upper);
+    }
+}
+
+impl Operator for Select {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
+        if *inputs[0] == self.input {
+            Ok(self.output.clone())
+        } else {
+            Err(format!(
+                "shape {} where {} was built for {}",
+                inputs[0], self.kind, self.input
+            ))
+        }
+    }
+
+    fn nature(&self, _: &[bool]) -> Nature {
+        Nature::Affine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::laws::check_laws;
+
+    #[test]
+    fn obeys_the_laws() {
+        let input = Shape::new([2, 3, 4]).unwrap();
+        let along = [
+            vec![Some(1), Some(0), Some(1)],
+            vec![None, Some(2)],
+            vec![Some(0), Some(3), None],
+        ];
+        let select = Select::by_axes("Slice", input, &along, 0.5).unwrap();
+        check_laws(&select, &[&[2, 3, 4]], &[None], (-1.0, 1.0), 1);
+    }
+
+    #[test]
+    fn positions_outside_are_refused() {
+        let input = Shape::new([3]).unwrap();
+        assert!(Select::by_axes("Slice", input, &[vec![Some(3)]], 0.0).is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Sigmoid: the logistic function.
+
+use super::curve::Curve;
+
+/// `1 / (1 + exp(-x))`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sigmoid;
+
+/// The logistic function, accurate relative to its size on both sides.
+pub(super) fn logistic(x: f64) -> f64 {
+    let small = (-x.abs()).exp();
+    if x >= 0.0 {
+        1.0 / (1.0 + small)
+    } else {
+        small / (1.0 + small)
+    }
+}
+
+/// Its derivative.
+pub(super) fn logistic_slope(x: f64) -> f64 {
+    let small = (-x.abs()).exp();
+    small / ((1.0 + small) * (1.0 + small))
+}
+
+impl Curve for Sigmoid {
+    fn kind(&self) -> &'static str {
+        "Sigmoid"
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        logistic(x)
+    }
+
+    fn slope(&self, x: f64) -> f64 {
+        logistic_slope(x)
+    }
+
+    fn breaks(&self) -> &[f64] {
+        &[0.0]
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (0.0, 1.0)
+    }
+}

@@ -1,0 +1,33 @@
+//! Sqrt: the square root; NaN left of 0.
+
+use super::curve::Curve;
+
+/// `sqrt(x)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sqrt;
+
+impl Curve for Sqrt {
+    fn kind(&self) -> &'static str {
+        "Sqrt"
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        x.sqrt()
+    }
+
+    fn slope(&self, x: f64) -> f64 {
+        0.5 / x.sqrt()
+    }
+
+    fn is_activation(&self) -> bool {
+        false
+    }
+
+    fn defined(&self, l: f64, _u: f64) -> bool {
+        l >= 0.0
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (0.0, f64::INFINITY)
+    }
+}
