@@ -1,0 +1,9 @@
+//! Model files: from a path to a [`Network`]. One module per format, one line each in [`ALL`].
+
+mod load;
+pub mod onnx;
+
+pub use load::{ALL, Format, LoadError, LoadOptions, Loaded, load};
+
+#[cfg(doc)]
+use deepconcolic_network::Network;

@@ -1,0 +1,177 @@
+//! Matrix products: Gemm and `MatMul` by a constant.
+
+use deepconcolic_network::ops::{Add, Binary, Dense, Mul, Transpose};
+use deepconcolic_network::{Order, Shape, Tensor};
+
+use super::activation;
+use super::context::{Context, float};
+use crate::onnx::import::Value;
+
+type Outputs = Result<Vec<Value>, String>;
+
+/// alpha A' B' + beta C, where A is the variable.
+pub fn gemm(context: &mut Context<'_>) -> Outputs {
+    let result = product(context)?;
+    float(result)
+}
+
+/// onnxruntime's Gemm with an activation inside.
+pub fn fused_gemm(context: &mut Context<'_>) -> Outputs {
+    let result = product(context)?;
+    let activation = context.string_or("activation", "")?.to_owned();
+    let parameters = [context.float_or("activation_alpha", 0.01)?];
+    float(activation::fused(
+        context,
+        &activation,
+        &parameters,
+        result,
+    )?)
+}
+
+fn product(context: &mut Context<'_>) -> Result<Tensor, String> {
+    let (alpha, beta) = (
+        context.float_or("alpha", 1.0)?,
+        context.float_or("beta", 1.0)?,
+    );
+    let (turned_a, turned_b) = (context.flag("transA")?, context.flag("transB")?);
+    let (a, b) = (context.tensor(0)?, context.tensor(1)?);
+    let scaled = |weights: &mut Vec<f64>| weights.iter_mut().for_each(|w| *w *= alpha);
+    if context.builder.known(b).is_none() && context.builder.known(a).is_some() {
+        // A B = (B' A')', so that the weights are on the right.
+        let (shape, weights) = context.known(0)?;
+        let (rows, columns, mut weights) = matrix(&shape, weights, !turned_a)?;
+        scaled(&mut weights);
+        let b = if turned_b { b } else { turn(context, b)? };
+        let product = Dense::new(rows, columns, weights, vec![0.0; columns])?;
+        let product = context.add(product, &[b])?;
+        let product = turn(context, product)?;
+        return plus(context, product, beta);
+    }
+    let a = if turned_a { turn(context, a)? } else { a };
+    let (shape, weights) = context.known(1)?;
+    let (rows, columns, mut weights) = matrix(&shape, weights, turned_b)?;
+    scaled(&mut weights);
+    if let Some(mut bias) = bias(context, columns) {
+        for b in &mut bias {
+            *b *= beta;
+        }
+        context.add(Dense::new(rows, columns, weights, bias)?, &[a])
+    } else {
+        let product = Dense::new(rows, columns, weights, vec![0.0; columns])?;
+        let product = context.add(product, &[a])?;
+        plus(context, product, beta)
+    }
+}
+
+fn turn(context: &mut Context<'_>, tensor: Tensor) -> Result<Tensor, String> {
+    context.add(Transpose::new(Order::new(vec![1, 0])?), &[tensor])
+}
+
+/// Input C times beta, added as a tensor of its own.
+fn plus(context: &mut Context<'_>, product: Tensor, beta: f64) -> Result<Tensor, String> {
+    let Some(c) = context.optional(2) else {
+        return Ok(product);
+    };
+    let beta = context.constant(&[], vec![beta])?;
+    let scaled = context.add(Binary::new(Mul), &[c.tensor, beta])?;
+    context.add(Binary::new(Add), &[product, scaled])
+}
+
+/// Input C as one row for all, if it is that.
+fn bias(context: &Context<'_>, columns: usize) -> Option<Vec<f64>> {
+    let Some(c) = context.optional(2) else {
+        return Some(vec![0.0; columns]);
+    };
+    let row = context.builder.known(c.tensor)?;
+    match *context.builder.shape(c.tensor).dims() {
+        [] | [1] | [1, 1] => Some(vec![row[0]; columns]),
+        [n] | [1, n] if n == columns => Some(row),
+        _ => None,
+    }
+}
+
+/// Rows, columns and numbers of a matrix, transposed if asked.
+pub fn matrix(
+    shape: &Shape,
+    data: Vec<f64>,
+    transposed: bool,
+) -> Result<(usize, usize, Vec<f64>), String> {
+    let &[rows, columns] = shape.dims() else {
+        return Err(format!("weights of shape {shape} are not a matrix"));
+    };
+    if !transposed {
+        return Ok((rows, columns, data));
+    }
+    let turned = (0..rows * columns)
+        .map(|e| data[e % rows * columns + e / rows])
+        .collect();
+    Ok((columns, rows, turned))
+}
+
+/// A product along the last axis; the weights are the right or the left operand.
+pub fn mat_mul(context: &mut Context<'_>) -> Outputs {
+    let (a, b) = (context.tensor(0)?, context.tensor(1)?);
+    if context.builder.known(b).is_some() {
+        let (shape, weights) = context.known(1)?;
+        return float(times_right(context, a, &shape, weights)?);
+    }
+    if context.builder.known(a).is_none() {
+        return Err(
+            "a product of two tensors that both depend on the input (attention) is not supported"
+                .into(),
+        );
+    }
+    float(times_left(context, b)?)
+}
+
+fn times_right(
+    context: &mut Context<'_>,
+    a: Tensor,
+    shape: &Shape,
+    weights: Vec<f64>,
+) -> Result<Tensor, String> {
+    // A vector is a matrix of one column whose axis then vanishes.
+    if let &[n] = shape.dims() {
+        let column = context.add(Dense::new(n, 1, weights, vec![0.0])?, &[a])?;
+        let mut dims = context.builder.shape(column).dims().to_vec();
+        dims.pop();
+        return context.add(
+            deepconcolic_network::ops::View::new(Shape::new(dims)?),
+            &[column],
+        );
+    }
+    let flat = match shape.dims() {
+        [ones @ .., rows, columns] if ones.iter().all(|&d| d == 1) => {
+            Shape::new([*rows, *columns])?
+        }
+        _ => {
+            return Err(format!(
+                "a stack of matrices of shape {shape} is not supported"
+            ));
+        }
+    };
+    let (rows, columns, weights) = matrix(&flat, weights, false)?;
+    context.add(
+        Dense::new(rows, columns, weights, vec![0.0; columns])?,
+        &[a],
+    )
+}
+
+/// W x = (x' W')' for a matrix x.
+fn times_left(context: &mut Context<'_>, b: Tensor) -> Result<Tensor, String> {
+    let (shape, weights) = context.known(0)?;
+    let rank = context.builder.shape(b).rank();
+    if rank < 2 {
+        return Err("a constant matrix times a vector is not supported".into());
+    }
+    let mut swap: Vec<usize> = (0..rank).collect();
+    swap.swap(rank - 1, rank - 2);
+    let order = Order::new(swap)?;
+    let (rows, columns, weights) = matrix(&shape, weights, true)?;
+    let turned = context.add(Transpose::new(order.clone()), &[b])?;
+    let product = context.add(
+        Dense::new(rows, columns, weights, vec![0.0; columns])?,
+        &[turned],
+    )?;
+    context.add(Transpose::new(order), &[product])
+}

@@ -1,0 +1,160 @@
+//! The operator table: from an ONNX operator's name to the function that adds it to a network.
+//!
+//! To support another operator, write its function (in a file of its own unless it is a variant)
+//! and give [`TABLE`] a line.
+
+mod activation;
+mod arithmetic;
+mod context;
+mod conv;
+mod dense;
+mod discrete;
+mod normalization;
+mod pool;
+mod quantization;
+mod reduce;
+mod selection;
+mod shape;
+
+pub(super) use context::{Build, Context, constant};
+
+use super::model::Model;
+use super::node::Node;
+use super::quote::quote;
+
+/// Domain, operator, builder.
+const TABLE: &[(&str, &str, Build)] = &[
+    ("", "Abs", activation::abs),
+    ("", "Add", arithmetic::add),
+    ("", "ArgMax", discrete::arg_max),
+    ("", "AveragePool", pool::average_pool),
+    ("", "BatchNormalization", normalization::batch_normalization),
+    ("", "Cast", discrete::cast),
+    ("", "CastLike", discrete::cast_like),
+    ("", "Celu", activation::celu),
+    ("", "Clip", activation::clip),
+    ("", "Concat", selection::concat),
+    ("", "Constant", shape::constant),
+    ("", "ConstantOfShape", shape::constant_of_shape),
+    ("", "Conv", conv::conv),
+    ("", "DequantizeLinear", quantization::dequantize_linear),
+    ("", "Div", arithmetic::div),
+    ("", "Dropout", shape::dropout),
+    (
+        "",
+        "DynamicQuantizeLinear",
+        quantization::dynamic_quantize_linear,
+    ),
+    ("", "Elu", activation::elu),
+    ("", "Erf", activation::erf),
+    ("", "Exp", activation::exp),
+    ("", "Expand", selection::expand),
+    ("", "Flatten", shape::flatten),
+    ("", "Gather", selection::gather),
+    ("", "Gelu", activation::gelu),
+    ("", "Gemm", dense::gemm),
+    ("", "GlobalAveragePool", pool::global_average_pool),
+    ("", "GlobalMaxPool", pool::global_max_pool),
+    ("", "HardSigmoid", activation::hard_sigmoid),
+    ("", "HardSwish", activation::hard_swish),
+    ("", "Identity", shape::identity),
+    ("", "LayerNormalization", normalization::layer_normalization),
+    ("", "LeakyRelu", activation::leaky_relu),
+    ("", "Log", activation::log),
+    ("", "LogSoftmax", normalization::log_softmax),
+    ("", "MatMul", dense::mat_mul),
+    ("", "MatMulInteger", quantization::mat_mul_integer),
+    ("", "Max", arithmetic::max),
+    ("", "MaxPool", pool::max_pool),
+    ("", "Mean", arithmetic::mean),
+    ("", "Min", arithmetic::min),
+    ("", "Mish", activation::mish),
+    ("", "Mul", arithmetic::mul),
+    ("", "Neg", arithmetic::neg),
+    ("", "PRelu", activation::prelu),
+    ("", "Pad", selection::pad),
+    ("", "Pow", activation::pow),
+    ("", "QLinearConv", quantization::q_linear_conv),
+    ("", "QLinearMatMul", quantization::q_linear_mat_mul),
+    ("", "QuantizeLinear", quantization::quantize_linear),
+    ("", "Reciprocal", activation::reciprocal),
+    ("", "ReduceMean", reduce::mean),
+    ("", "ReduceProd", reduce::product),
+    ("", "ReduceSum", reduce::sum),
+    ("", "Relu", activation::relu),
+    ("", "Reshape", shape::reshape),
+    ("", "Selu", activation::selu),
+    ("", "Shape", shape::shape),
+    ("", "Sigmoid", activation::sigmoid),
+    ("", "Slice", selection::slice),
+    ("", "Softmax", normalization::softmax),
+    ("", "Softplus", activation::softplus),
+    ("", "Softsign", activation::softsign),
+    ("", "Split", selection::split),
+    ("", "Sqrt", activation::sqrt),
+    ("", "Squeeze", shape::squeeze),
+    ("", "Sub", arithmetic::sub),
+    ("", "Sum", arithmetic::sum),
+    ("", "Tanh", activation::tanh),
+    ("", "Tile", selection::tile),
+    ("", "Transpose", shape::transpose),
+    ("", "Unsqueeze", shape::unsqueeze),
+    (
+        "ai.onnx.ml",
+        "ArrayFeatureExtractor",
+        discrete::array_feature_extractor,
+    ),
+    ("ai.onnx.ml", "Scaler", arithmetic::scaler),
+    ("ai.onnx.ml", "ZipMap", shape::identity),
+    ("com.microsoft", "FusedConv", conv::fused_conv),
+    ("com.microsoft", "FusedGemm", dense::fused_gemm),
+    ("com.microsoft", "Gelu", activation::gelu),
+    ("com.microsoft", "QGemm", quantization::q_gemm),
+    ("com.microsoft", "QLinearAdd", quantization::q_linear_add),
+];
+
+/// The builder of a node's operator.
+pub(super) fn find(node: &Node) -> Option<Build> {
+    TABLE
+        .iter()
+        .find(|(domain, operator, _)| *domain == node.domain && *operator == node.op_type)
+        .map(|(_, _, build)| *build)
+}
+
+/// Why a node has no builder, and what the user can do.
+pub(super) fn unsupported(model: &Model, node: &Node) -> String {
+    if model.calls_function(node) {
+        return "it calls a function defined inside the model; \
+                export the model with its functions inlined"
+            .into();
+    }
+    match (node.domain.as_str(), node.op_type.as_str()) {
+        ("", "If" | "Loop" | "Scan") => {
+            "control flow is not supported; export the model with a fixed graph".into()
+        }
+        ("", "LSTM" | "GRU" | "RNN") => {
+            "recurrent layers are not supported; test a feed-forward network".into()
+        }
+        ("", _) => "this operator is not supported; \
+                    simplify the model before export, or ask for the operator"
+            .into(),
+        (domain, _) => format!(
+            "operators of domain {} are not supported; export with standard ONNX operators only",
+            quote(domain)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TABLE;
+
+    #[test]
+    fn the_table_is_sorted_and_names_each_operator_once() {
+        let names: Vec<_> = TABLE
+            .iter()
+            .map(|(domain, name, _)| (domain, name))
+            .collect();
+        assert!(names.is_sorted_by(|a, b| a < b));
+    }
+}

@@ -1,0 +1,95 @@
+//! Batch and layer normalisation, Softmax.
+
+use deepconcolic_network::ops::{Add, Binary, LayerNorm, Mul, Softmax, View};
+use deepconcolic_network::{Shape, Tensor};
+
+use super::context::{Context, float};
+use crate::onnx::import::Value;
+
+type Outputs = Result<Vec<Value>, String>;
+
+/// With the stored statistics, one multiplication and one addition a channel.
+pub fn batch_normalization(context: &mut Context<'_>) -> Outputs {
+    if context.flag("training_mode")? || context.int_or("spatial", 1)? == 0 {
+        return Err(
+            "only inference with statistics per channel is supported; export in evaluation mode"
+                .into(),
+        );
+    }
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let epsilon = context.float_or("epsilon", 1e-5)?;
+    let statistics: Result<Vec<Vec<f64>>, String> =
+        (1..5).map(|i| Ok(context.known(i)?.1)).collect();
+    let [scale, bias, mean, variance] = <[Vec<f64>; 4]>::try_from(statistics?)
+        .map_err(|_| "it needs scale, bias, mean and variance")?;
+    let channels = scale.len();
+    if [&bias, &mean, &variance]
+        .iter()
+        .any(|s| s.len() != channels)
+    {
+        return Err("scale, bias, mean and variance differ in length".into());
+    }
+    if variance.iter().any(|v| v + epsilon <= 0.0) {
+        return Err("a variance is negative".into());
+    }
+    let factor: Vec<f64> = (0..channels)
+        .map(|c| scale[c] / (variance[c] + epsilon).sqrt())
+        .collect();
+    let shift = (0..channels)
+        .map(|c| bias[c] - mean[c] * factor[c])
+        .collect();
+    // One number a channel, spread over the axes that follow.
+    let mut spread = vec![1; shape.rank().saturating_sub(1)];
+    if let Some(first) = spread.first_mut() {
+        *first = channels;
+    }
+    let factor = context.constant(&spread, factor)?;
+    let shift = context.constant(&spread, shift)?;
+    let scaled = context.add(Binary::new(Mul), &[input, factor])?;
+    float(context.add(Binary::new(Add), &[scaled, shift])?)
+}
+
+pub fn layer_normalization(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let axis = shape.axis(context.int_or("axis", -1)?)?;
+    let epsilon = context.float_or("epsilon", 1e-5)?;
+    let size: usize = shape.dims()[axis..].iter().product();
+    let spread = |numbers: Option<Vec<f64>>, default: f64| match numbers {
+        Some(n) if n.len() == 1 => Ok(vec![n[0]; size]),
+        Some(n) if n.len() == size => Ok(n),
+        Some(n) => Err(format!("{} numbers for {size} elements", n.len())),
+        None => Ok(vec![default; size]),
+    };
+    let scale = spread(context.known_if_given(1)?, 1.0)?;
+    let bias = spread(context.known_if_given(2)?, 0.0)?;
+    float(context.add(LayerNorm::new(axis, epsilon, scale, Some(bias))?, &[input])?)
+}
+
+pub fn softmax(context: &mut Context<'_>) -> Outputs {
+    float(along_axis(context, Softmax::new)?)
+}
+
+pub fn log_softmax(context: &mut Context<'_>) -> Outputs {
+    float(along_axis(context, Softmax::log)?)
+}
+
+/// Before operator set 13 the axis means: flatten to a matrix there, then go along the rows.
+fn along_axis(context: &mut Context<'_>, softmax: fn(usize) -> Softmax) -> Result<Tensor, String> {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    if context.opset >= 13 {
+        let axis = shape.axis(context.int_or("axis", -1)?)?;
+        return context.add(softmax(axis), &[input]);
+    }
+    let axis = shape.axis(context.int_or("axis", 1)?)?;
+    if axis + 1 == shape.rank() {
+        return context.add(softmax(axis), &[input]);
+    }
+    let (rows, columns) = shape.dims().split_at(axis);
+    let matrix = Shape::new([rows.iter().product(), columns.iter().product::<usize>()])?;
+    let flat = context.add(View::new(matrix), &[input])?;
+    let result = context.add(softmax(1), &[flat])?;
+    context.add(View::new(shape), &[result])
+}
