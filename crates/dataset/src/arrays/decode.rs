@@ -1,0 +1,194 @@
+//! From the bytes of an array to values of the type the caller asks for.
+
+use std::io::Read;
+
+use super::dtype::{Dtype, Scalar};
+use super::{Codec, float16};
+use crate::error::ArrayError;
+
+/// Elements converted between two reads.
+const CHUNK: usize = 8192;
+
+/// Reads exactly `count` elements of `dtype`, in file order, and not a byte more.
+pub(crate) fn read_values<T: Codec>(
+    reader: &mut impl Read,
+    dtype: Dtype,
+    count: usize,
+) -> Result<Vec<T>, ArrayError> {
+    let mut items = Items {
+        reader,
+        count,
+        big_endian: dtype.big_endian,
+    };
+    match dtype.scalar {
+        Scalar::Bool => items.read(|[byte]| unsigned((byte != 0).into())),
+        Scalar::I8 => items.read(|bytes| signed(i8::from_le_bytes(bytes).into())),
+        Scalar::I16 => items.read(|bytes| signed(i16::from_le_bytes(bytes).into())),
+        Scalar::I32 => items.read(|bytes| signed(i32::from_le_bytes(bytes).into())),
+        Scalar::I64 => items.read(|bytes| signed(i64::from_le_bytes(bytes))),
+        Scalar::U8 => items.read(|bytes| unsigned(u8::from_le_bytes(bytes).into())),
+        Scalar::U16 => items.read(|bytes| unsigned(u16::from_le_bytes(bytes).into())),
+        Scalar::U32 => items.read(|bytes| unsigned(u32::from_le_bytes(bytes).into())),
+        Scalar::U64 => items.read(|bytes| unsigned(u64::from_le_bytes(bytes))),
+        Scalar::F16 => {
+            items.read(|bytes| float(float16::from_bits(u16::from_le_bytes(bytes)).into()))
+        }
+        Scalar::F32 => items.read(|bytes| float(f32::from_le_bytes(bytes).into())),
+        Scalar::F64 => items.read(|bytes| float(f64::from_le_bytes(bytes))),
+    }
+}
+
+struct Items<'a, R> {
+    reader: &'a mut R,
+    count: usize,
+    big_endian: bool,
+}
+
+impl<R: Read> Items<'_, R> {
+    /// Reads chunk by chunk; `convert` gives the value, or its text when the type cannot hold it.
+    fn read<const N: usize, T: Codec>(
+        &mut self,
+        convert: impl Fn([u8; N]) -> Result<T, String>,
+    ) -> Result<Vec<T>, ArrayError> {
+        let mut values = reserve(self.count)?;
+        let mut buffer = vec![0; N * CHUNK.min(self.count)];
+        while values.len() < self.count {
+            let wanted = CHUNK.min(self.count - values.len());
+            let bytes = &mut buffer[..N * wanted];
+            self.reader.read_exact(bytes)?;
+            for &item in bytes.as_chunks::<N>().0 {
+                let mut item = item;
+                if self.big_endian {
+                    item.reverse();
+                }
+                values.push(convert(item).map_err(|value| ArrayError::Value {
+                    index: values.len(),
+                    value,
+                    expected: T::EXPECTED,
+                })?);
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// An empty vector with room for `count`; running out of memory is an error, not an abort.
+fn reserve<T>(count: usize) -> Result<Vec<T>, ArrayError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(count)
+        .map_err(|_| ArrayError::Memory(count as u128 * size_of::<T>() as u128))?;
+    Ok(values)
+}
+
+fn signed<T: Codec>(value: i64) -> Result<T, String> {
+    T::from_signed(value).ok_or_else(|| value.to_string())
+}
+
+fn unsigned<T: Codec>(value: u64) -> Result<T, String> {
+    T::from_unsigned(value).ok_or_else(|| value.to_string())
+}
+
+fn float<T: Codec>(value: f64) -> Result<T, String> {
+    T::from_float(value).ok_or_else(|| value.to_string())
+}
+
+/// Reorders values stored with the first axis fastest (Fortran) to the last axis fastest (C).
+pub(crate) fn fortran_to_c<T: Copy>(values: Vec<T>, shape: &[usize]) -> Result<Vec<T>, ArrayError> {
+    if shape.len() < 2 || values.is_empty() {
+        return Ok(values);
+    }
+    let strides: Vec<usize> = shape
+        .iter()
+        .scan(1, |stride, &size| {
+            let this = *stride;
+            *stride *= size;
+            Some(this)
+        })
+        .collect();
+    let mut reordered = reserve(values.len())?;
+    let mut index = vec![0; shape.len()];
+    let mut offset = 0;
+    for _ in 0..values.len() {
+        reordered.push(values[offset]);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            offset += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            offset -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    Ok(reordered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: Codec>(descr: &str, bytes: &[u8]) -> Result<Vec<T>, ArrayError> {
+        let dtype = Dtype::parse(descr).unwrap();
+        let count = bytes.len() / dtype.scalar.size();
+        read_values(&mut &bytes[..], dtype, count)
+    }
+
+    #[test]
+    fn every_number_type_becomes_f32() {
+        assert_eq!(read::<f32>("|b1", &[0, 1, 2]).unwrap(), [0.0, 1.0, 1.0]);
+        assert_eq!(read::<f32>("|i1", &[0xff]).unwrap(), [-1.0]);
+        assert_eq!(read::<f32>("<i2", &[0xfe, 0xff]).unwrap(), [-2.0]);
+        assert_eq!(read::<f32>(">i4", &[0, 0, 1, 0]).unwrap(), [256.0]);
+        assert_eq!(read::<f32>(">u2", &[1, 0]).unwrap(), [256.0]);
+        assert_eq!(
+            read::<f32>("<u8", &u64::MAX.to_le_bytes()).unwrap(),
+            [18_446_744_073_709_551_615.0]
+        );
+        assert_eq!(read::<f32>(">f2", &[0x3c, 0]).unwrap(), [1.0]);
+        assert_eq!(
+            read::<f32>("<f4", &0.1_f32.to_le_bytes()).unwrap(),
+            [0.1_f32]
+        );
+        assert_eq!(
+            read::<f32>(">f8", &0.1_f64.to_be_bytes()).unwrap(),
+            [0.1_f32]
+        );
+    }
+
+    #[test]
+    fn a_label_that_is_no_integer_is_named() {
+        let bytes: Vec<u8> = [3.0_f32, 2.5]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let message = read::<i64>("<f4", &bytes).unwrap_err().to_string();
+        assert!(message.starts_with("value 1 is 2.5"), "{message}");
+    }
+
+    #[test]
+    fn reading_stops_after_the_last_element() {
+        let bytes = [1_u8, 2, 3, 4];
+        let mut reader = &bytes[..];
+        let values: Vec<u8> = read_values(&mut reader, Dtype::parse("|u1").unwrap(), 3).unwrap();
+        assert_eq!(values, [1, 2, 3]);
+        assert_eq!(reader, [4]);
+    }
+
+    #[test]
+    fn bytes_that_end_early_are_an_error() {
+        let dtype = Dtype::parse("<f8").unwrap();
+        let result = read_values::<f32>(&mut &[0_u8; 15][..], dtype, 2);
+        assert!(matches!(result, Err(ArrayError::Truncated)));
+    }
+
+    #[test]
+    fn fortran_order_is_undone() {
+        // np.arange(24).reshape(2, 3, 4) stored with order='F'.
+        let stored: Vec<usize> = (0..4)
+            .flat_map(|k| (0..3).flat_map(move |j| (0..2).map(move |i| 12 * i + 4 * j + k)))
+            .collect();
+        let expected: Vec<usize> = (0..24).collect();
+        assert_eq!(fortran_to_c(stored, &[2, 3, 4]).unwrap(), expected);
+    }
+}

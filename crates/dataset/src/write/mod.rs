@@ -1,0 +1,11 @@
+//! Writing numpy files, so that every array the product saves opens with `numpy.load`.
+//!
+//! Files appear whole or not at all: they are written beside their place under another name, then renamed.
+
+mod atomic;
+mod npy;
+mod npz;
+
+pub use atomic::AtomicFile;
+pub use npy::write_npy;
+pub use npz::NpzWriter;
