@@ -1,0 +1,25 @@
+//! What is asked of a network: requirements, pure data.
+//!
+//! [`requirement`] holds the language DR of the paper's Section 4.2 with its parser, printer,
+//! meaning over a test suite and ranking value; [`vnnlib`] imports properties of the verification
+//! competition as one requirement each. Nothing here runs a network: a caller describes one by a
+//! [`Signature`] and lets [`Observations`] tell what its neurons did.
+
+pub mod diagnostic;
+pub mod error;
+pub mod norm;
+pub mod requirement;
+pub mod signature;
+mod suggestion;
+pub mod vnnlib;
+
+pub use diagnostic::Diagnostic;
+pub use error::Error;
+pub use norm::{InputSpace, Norm, Pixels};
+pub use requirement::{
+    Activation, Assignment, Bound, Comparison, Evaluator, Family, Formula, Input, InputBox, Inputs,
+    Linear, Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
+    RequirementFile, RequirementSet, Var,
+};
+pub use signature::{LayerSignature, Signature};
+pub use vnnlib::Property;
