@@ -1,0 +1,93 @@
+//! Arguments that several commands share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
+use deepconcolic_formats::LoadOptions;
+use deepconcolic_network::Network;
+
+use crate::exit::Failure;
+
+/// How the model is read.
+#[derive(Args)]
+pub struct ModelArguments {
+    /// The network: an ONNX file; weights may lie beside it
+    pub model: PathBuf,
+    /// Subtract this from the input first: one number, or one for each channel
+    #[arg(
+        long,
+        value_name = "M[,M...]",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub mean: Option<Vec<f64>>,
+    /// Then divide by this: one number, or one for each channel
+    #[arg(long, value_name = "S[,S...]", value_delimiter = ',')]
+    pub std: Option<Vec<f64>>,
+    /// Shape of one input, for a model that leaves it open (for example 1,3,32,32)
+    #[arg(long, value_name = "D,D,...", value_delimiter = ',')]
+    pub input_shape: Option<Vec<usize>>,
+}
+
+impl ModelArguments {
+    /// What the model format needs to know.
+    pub fn options(&self) -> LoadOptions {
+        LoadOptions {
+            mean: self.mean.clone(),
+            std: self.std.clone(),
+            input_shape: self.input_shape.clone(),
+        }
+    }
+}
+
+/// How data are read.
+#[derive(Args)]
+pub struct DataArguments {
+    /// The data: .npz (x, y), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
+    #[arg(long)]
+    pub data: PathBuf,
+    /// Divide the data by this (default: 255 for 8-bit data, 1 otherwise)
+    #[arg(long, value_name = "DIVISOR")]
+    pub scale: Option<f32>,
+    /// Use only the first N samples
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+impl DataArguments {
+    /// The samples as the network takes them.
+    pub fn open(&self, network: &Network) -> Result<Samples, Failure> {
+        let options = OpenOptions {
+            features: Some(network.input_elements()),
+            limit: self.limit,
+        };
+        let dataset = Dataset::open(&self.data, &options)?;
+        let shape = network.input_shape();
+        Ok(dataset.prepare(shape.without_batch(), self.scale)?)
+    }
+}
+
+/// How many threads work.
+#[derive(Args)]
+pub struct ThreadArguments {
+    /// Threads to use (default: all cores); the result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+impl ThreadArguments {
+    /// Sets the number of threads for this process.
+    pub fn apply(&self) -> Result<(), Failure> {
+        let Some(threads) = self.threads else {
+            return Ok(());
+        };
+        if threads == 0 {
+            return Err(Failure::Usage("--threads must be at least 1".into()));
+        }
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))
+    }
+}

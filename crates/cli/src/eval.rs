@@ -1,0 +1,186 @@
+//! `eval`: runs a model on data.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use deepconcolic_dataset::{Samples, write};
+use deepconcolic_network::{Network, Pass, Point, Shape};
+use serde::Serialize;
+
+use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
+use crate::exit::{Failure, Status};
+use crate::{Outcome, model};
+
+/// Run a model on data and write its answers, or the neurons of one layer, as a .npy file
+#[derive(Args)]
+pub struct Eval {
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    data: DataArguments,
+    /// The .npy file to write: one row a sample
+    #[arg(long, value_name = "Y.npy")]
+    out: PathBuf,
+    /// Write this output of the model (default: the first floating-point one)
+    #[arg(long, value_name = "NAME", conflicts_with = "layer")]
+    output: Option<String>,
+    /// Write this hidden layer, by name or by number (the input is layer 1), after its activation
+    #[arg(long, value_name = "NAME")]
+    layer: Option<String>,
+    /// With --layer: write its pre-activations u
+    #[arg(long, requires = "layer")]
+    pre: bool,
+    #[command(flatten)]
+    threads: ThreadArguments,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    samples: usize,
+    layout: String,
+    /// Shape of what was written.
+    shape: Vec<usize>,
+    out: PathBuf,
+    /// Share of samples whose largest logit is their label's, when there are labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+}
+
+/// Samples run at once: enough to occupy every core, little enough to keep in memory.
+const BATCH: usize = 512;
+
+impl Eval {
+    /// Runs, writes, and says what was done.
+    pub fn run(&self) -> Outcome {
+        self.threads.apply()?;
+        let network = model::load(&self.model)?.network;
+        let point = self.point(&network)?;
+        let samples = self.data.open(&network)?;
+        let (values, accuracy) = evaluate(&network, &samples, point);
+        let shape = shape(&network, point, samples.len());
+        write::write_npy(&self.out, &shape, &values)?;
+        let report = Report {
+            samples: samples.len(),
+            layout: samples.layout().to_owned(),
+            shape,
+            out: self.out.clone(),
+            accuracy,
+        };
+        let mut out = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            report.print(&mut out)?;
+        }
+        Ok(Status::Done)
+    }
+
+    fn point(&self, network: &Network) -> Result<Point, Failure> {
+        if let Some(name) = &self.layer {
+            return match network.layer_named(name) {
+                Some(layer) if self.pre => Ok(Point::Pre(layer)),
+                Some(layer) => Ok(Point::Post(layer)),
+                None => Err(Failure::Usage(no_layer(network, name))),
+            };
+        }
+        let Some(name) = &self.output else {
+            return Ok(Point::Output(network.primary_output()));
+        };
+        let names: Vec<&str> = network.outputs().map(|(name, _)| name).collect();
+        match names.iter().position(|n| n == name) {
+            Some(output) => Ok(Point::Output(output)),
+            None => Err(Failure::Usage(format!(
+                "the model has no output `{name}`; its outputs are {}",
+                names.join(", ")
+            ))),
+        }
+    }
+}
+
+/// One row a sample, then the tensor's own axes.
+fn shape(network: &Network, point: Point, samples: usize) -> Vec<usize> {
+    let tensor: Shape = match point {
+        Point::Output(output) => network
+            .outputs()
+            .nth(output)
+            .map(|(_, shape)| shape)
+            .unwrap_or_default(),
+        Point::Pre(layer) | Point::Post(layer) => network.layers()[layer].shape(),
+        Point::Logits => network.logits_shape(),
+        Point::Input => network.input_shape(),
+    };
+    let mut shape = vec![samples];
+    shape.extend(tensor.without_batch());
+    shape
+}
+
+/// The tensor asked for, all samples, and the accuracy when there are labels.
+fn evaluate(network: &Network, samples: &Samples, point: Point) -> (Vec<f32>, Option<f64>) {
+    let labels = samples.labels();
+    let pass = match labels {
+        Some(_) if point != Point::Logits => Pass::keep([point, Point::Logits]),
+        _ => Pass::keep([point]),
+    };
+    let mut values = Vec::with_capacity(samples.len() * network.elements(point));
+    let mut right = 0;
+    let mut inputs = Vec::new();
+    for start in (0..samples.len()).step_by(BATCH) {
+        let range = start..(start + BATCH).min(samples.len());
+        inputs.resize(range.len() * samples.features(), 0.0);
+        samples.fill(range.clone(), &mut inputs);
+        let trace = network.forward(&inputs, &pass);
+        values.extend_from_slice(trace.get(point));
+        if let Some(labels) = labels {
+            right += range
+                .enumerate()
+                .filter(|(row, sample)| {
+                    let logits = trace.sample(Point::Logits, *row);
+                    usize::try_from(labels[*sample]) == Ok(largest(logits))
+                })
+                .count();
+        }
+    }
+    let accuracy = labels.map(|_| right as f64 / samples.len().max(1) as f64);
+    (values, accuracy)
+}
+
+/// Position of the first largest number.
+fn largest(numbers: &[f32]) -> usize {
+    (1..numbers.len()).fold(
+        0,
+        |best, i| if numbers[i] > numbers[best] { i } else { best },
+    )
+}
+
+fn no_layer(network: &Network, name: &str) -> String {
+    let layers: Vec<String> = network
+        .layers()
+        .iter()
+        .enumerate()
+        .map(|(index, layer)| format!("  {} {}", index + 2, layer.name()))
+        .collect();
+    if layers.is_empty() {
+        format!("no hidden layer `{name}`: the model has no activation operator")
+    } else {
+        format!(
+            "no hidden layer `{name}`; there are:\n{}",
+            layers.join("\n")
+        )
+    }
+}
+
+impl Report {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        writeln!(out, "{} samples ({})", self.samples, self.layout)?;
+        if let Some(accuracy) = self.accuracy {
+            writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
+        }
+        writeln!(out, "wrote {} to {}", shape.join("x"), self.out.display())
+    }
+}

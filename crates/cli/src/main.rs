@@ -1,0 +1,63 @@
+//! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
+
+mod arguments;
+mod eval;
+mod exit;
+mod inspect;
+mod model;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::{Failure, Status};
+
+/// Concolic testing for trained neural networks.
+///
+/// Runs a network on concrete inputs, looks at which coverage requirements are still open, and
+/// computes new inputs that meet them.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true, after_help = exit::HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Inspect(inspect::Inspect),
+    Eval(eval::Eval),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are answers, not errors; printing can fail only on a closed pipe.
+            let _ = error.print();
+            let status = if error.use_stderr() {
+                Status::BadInput
+            } else {
+                Status::Done
+            };
+            return status.into();
+        }
+    };
+    exit::guard(|| match arguments.command {
+        Command::Inspect(inspect) => inspect.run(),
+        Command::Eval(eval) => eval.run(),
+    })
+}
+
+/// What every command returns.
+type Outcome = Result<Status, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Arguments::command().debug_assert();
+    }
+}
