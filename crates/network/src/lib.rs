@@ -8,6 +8,7 @@
 
 pub mod bits;
 mod builder;
+mod cone;
 mod forward;
 mod interval;
 pub mod kernels;

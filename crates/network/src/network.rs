@@ -95,6 +95,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Position in the file's order of an element of the stored tensor.
+    pub fn file_index(&self, element: usize) -> usize {
+        if self.order.is_identity() {
+            return element;
+        }
+        let (from, to) = (self.shape.strides(), self.file_shape().strides());
+        let axes = self.order.axes().iter().zip(to);
+        axes.map(|(&a, stride)| element / from[a] % self.shape.dims()[a] * stride)
+            .sum()
+    }
+}
+
 /// A hidden layer: an activation operator, whose inputs are its neurons.
 #[derive(Debug, Clone)]
 pub struct Layer {

@@ -302,6 +302,18 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         Reordered::No
     }
 
+    /// Which elements of an input some elements of the output can depend on, whatever the numbers.
+    /// The default says all of them.
+    fn cone(
+        &self,
+        input: usize,
+        inputs: &[&Shape],
+        _output: &Shape,
+        _elements: &[usize],
+    ) -> Vec<usize> {
+        (0..inputs[input].elements()).collect()
+    }
+
     /// For an operator that only reorders axes: the order.
     fn as_reordering(&self) -> Option<&Order> {
         None

@@ -101,6 +101,16 @@ impl Shape {
         }
     }
 
+    /// The element that, with this shape broadcast to another, meets an element of the other.
+    pub fn broadcast_element(&self, to: &Self, element: usize) -> usize {
+        let wide = self.widened(to.rank());
+        let (from, strides) = (to.strides(), wide.strides());
+        (0..to.rank())
+            .filter(|&axis| wide.0[axis] != 1)
+            .map(|axis| element / from[axis] % to.0[axis] * strides[axis])
+            .sum()
+    }
+
     /// The extents a reader expects: without the batch axis when there is one.
     pub fn without_batch(&self) -> &[usize] {
         match self.0.as_slice() {

@@ -276,6 +276,37 @@ fn linear_bounds_lie_below_every_run_and_beat_intervals_in_the_main() {
 }
 
 #[test]
+fn only_a_neuron_s_conditions_can_move_it() {
+    each(|network, random| {
+        for layer in 0..network.layers().len() {
+            for before in network.layers_before(layer) {
+                let neuron = random.below(network.layers()[layer].neurons());
+                let conditions = network.conditions(before, layer, neuron);
+                assert!(!conditions.is_empty());
+                assert!(conditions.is_sorted());
+                let most = network.layers()[before].neurons();
+                assert!(conditions.iter().all(|&c| c < most));
+            }
+        }
+    });
+    // In the image family, layer 2 (relu2) follows relu0 (through the strided side branch) and
+    // relu1 (through pooling), and relu1 follows relu0 alone.
+    let network = network(Family::Image, 3);
+    assert_eq!(network.layers_before(0), []);
+    assert_eq!(network.layers_before(1), [0]);
+    assert_eq!(network.layers_before(2), [0, 1]);
+    // Through a 3x3 convolution with padding and the residual sum: the nine pixels round it.
+    let dims = network.layers()[0].shape().dims().to_vec();
+    let (channels, width) = (dims[1], dims[3]);
+    let found = network.conditions(0, 1, 3 * width + 2);
+    let pixels = dims[2] * width;
+    let expected: Vec<usize> = (0..channels)
+        .flat_map(|c| (2..5).flat_map(move |y| (1..4).map(move |x| c * pixels + y * width + x)))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_trace_holds_what_was_asked_for_and_no_more() {
     each(|network, random| {
         let x: Vec<f32> = inputs(network, random, 20)

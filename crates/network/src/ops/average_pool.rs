@@ -153,6 +153,15 @@ impl Operator for AveragePool {
         pooled_shape(inputs[0], self.input, self.output)
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        let channels = self.input[2];
+        let members = |&e: &usize| {
+            let pixels = self.members[e / channels].0.iter();
+            pixels.map(move |m| m * channels + e % channels)
+        };
+        elements.iter().flat_map(members).collect()
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }

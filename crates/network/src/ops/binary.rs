@@ -112,6 +112,17 @@ impl<P: Pairwise> Operator for Binary<P> {
         self.pair.nature([constant[0], constant[1]])
     }
 
+    fn cone(
+        &self,
+        input: usize,
+        inputs: &[&Shape],
+        output: &Shape,
+        elements: &[usize],
+    ) -> Vec<usize> {
+        let meets = |&e: &usize| inputs[input].broadcast_element(output, e);
+        elements.iter().map(meets).collect()
+    }
+
     fn reordered(&self, _order: &Order) -> Reordered {
         Reordered::Same
     }

@@ -106,6 +106,24 @@ impl Operator for Concat {
         Nature::Affine
     }
 
+    fn cone(
+        &self,
+        input: usize,
+        inputs: &[&Shape],
+        output: &Shape,
+        elements: &[usize],
+    ) -> Vec<usize> {
+        let (_, total, inner) = output.around(self.axis);
+        let extent = inputs[input].dims()[self.axis];
+        let start: usize = inputs[..input].iter().map(|s| s.dims()[self.axis]).sum();
+        let place = |&e: &usize| {
+            let (outer, at, rest) = (e / (total * inner), e / inner % total, e % inner);
+            let at = at.checked_sub(start).filter(|at| *at < extent)?;
+            Some((outer * extent + at) * inner + rest)
+        };
+        elements.iter().filter_map(place).collect()
+    }
+
     fn reordered(&self, order: &Order) -> Reordered {
         Reordered::By(Arc::new(Self::new(order.axes()[self.axis])))
     }

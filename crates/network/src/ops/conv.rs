@@ -511,6 +511,27 @@ impl Operator for Conv {
         Shape::new([1, h, w, c])
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        let [h, w, channels] = self.input;
+        let [_, ow, outputs] = self.output;
+        let (each_in, each_out) = (channels / self.groups, outputs / self.groups);
+        let mut windows: Vec<(usize, usize)> = elements
+            .iter()
+            .map(|e| (e / outputs, e % outputs / each_out))
+            .collect();
+        windows.dedup();
+        let mut cone = Vec::new();
+        for (pixel, group) in windows {
+            for (_, y) in self.window.positions(0, pixel / ow, h) {
+                for (_, x) in self.window.positions(1, pixel % ow, w) {
+                    let start = (y * w + x) * channels + group * each_in;
+                    cone.extend(start..start + each_in);
+                }
+            }
+        }
+        cone
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }

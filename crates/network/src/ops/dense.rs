@@ -130,6 +130,13 @@ impl Operator for Dense {
         Shape::new(dims)
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        let mut rows: Vec<usize> = elements.iter().map(|e| e / self.outputs).collect();
+        rows.dedup();
+        let row = |r: usize| r * self.inputs..(r + 1) * self.inputs;
+        rows.into_iter().flat_map(row).collect()
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }

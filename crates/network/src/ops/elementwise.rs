@@ -55,6 +55,10 @@ impl<C: Curve> Operator for Elementwise<C> {
         self.curve.is_activation()
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        elements.to_vec()
+    }
+
     fn reordered(&self, _order: &Order) -> Reordered {
         Reordered::Same
     }

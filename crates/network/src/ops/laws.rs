@@ -36,6 +36,7 @@ pub(crate) fn check_laws(
     relaxations_hold_runs::<f32>(&case, &mut random, 1e-6);
     relaxations_hold_runs::<f64>(&case, &mut random, 1e-9);
     reordering_commutes(&case, &mut random);
+    cones_hold_influences(&case, &mut random);
 }
 
 /// Splitmix64.
@@ -591,4 +592,31 @@ fn reorder(x: &[f64], shape: &Shape, order: &Order) -> Vec<f64> {
                 .sum::<usize>()]
         })
         .collect()
+}
+
+/// What lies outside the cone of an output does not change it.
+fn cones_hold_influences(case: &Case<'_>, random: &mut Random) {
+    let shapes: Vec<&Shape> = case.shapes.iter().collect();
+    let tries = if case.output.elements() == 0 { 0 } else { 4 };
+    for _ in 0..tries {
+        let element = random.below(case.output.elements());
+        let mut inputs = case.draw(1, random);
+        let before = case.run::<f64>(1, &inputs)[element];
+        let others = case.draw(1, random);
+        for i in case.variable().collect::<Vec<_>>() {
+            let cone = case.op.cone(i, &shapes, &case.output, &[element]);
+            for (e, x) in inputs[i].iter_mut().enumerate() {
+                if !cone.contains(&e) {
+                    *x = others[i][e];
+                }
+            }
+        }
+        let after = case.run::<f64>(1, &inputs)[element];
+        assert_eq!(
+            before.to_bits(),
+            after.to_bits(),
+            "{:?}: {element}",
+            case.op
+        );
+    }
 }

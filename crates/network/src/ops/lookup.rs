@@ -51,6 +51,10 @@ impl Operator for Lookup {
         Nature::Discrete
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        elements.to_vec()
+    }
+
     fn reordered(&self, _: &Order) -> Reordered {
         Reordered::Same
     }

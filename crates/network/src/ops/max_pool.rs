@@ -188,6 +188,15 @@ impl Operator for MaxPool {
         pooled_shape(inputs[0], self.input, self.output)
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        let channels = self.input[2];
+        let members = |&e: &usize| {
+            let pixels = self.members[e / channels].iter();
+            pixels.map(move |m| m * channels + e % channels)
+        };
+        elements.iter().flat_map(members).collect()
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::PiecewiseLinear
     }

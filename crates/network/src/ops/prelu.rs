@@ -39,6 +39,17 @@ impl Operator for PRelu {
         true
     }
 
+    fn cone(
+        &self,
+        input: usize,
+        inputs: &[&Shape],
+        output: &Shape,
+        elements: &[usize],
+    ) -> Vec<usize> {
+        let meets = |&e: &usize| inputs[input].broadcast_element(output, e);
+        elements.iter().map(meets).collect()
+    }
+
     fn reordered(&self, _order: &Order) -> Reordered {
         Reordered::Same
     }

@@ -162,6 +162,10 @@ impl Operator for FakeQuantize {
         Nature::Discrete
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        elements.to_vec()
+    }
+
     fn reordered(&self, order: &Order) -> Reordered {
         match self.axis {
             None => Reordered::Same,

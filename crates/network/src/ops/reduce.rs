@@ -140,6 +140,12 @@ impl Operator for Reduce {
         Nature::Affine
     }
 
+    fn cone(&self, _: usize, inputs: &[&Shape], output: &Shape, elements: &[usize]) -> Vec<usize> {
+        let (targets, _) = self.targets(inputs[0], output);
+        let inside = |&i: &usize| elements.binary_search(&targets[i]).is_ok();
+        (0..targets.len()).filter(inside).collect()
+    }
+
     fn reordered(&self, order: &Order) -> Reordered {
         let axes = self.axes.iter().map(|&a| order.axes()[a]).collect();
         Reordered::By(Arc::new(Self {

@@ -125,6 +125,11 @@ impl Operator for Select {
         }
     }
 
+    fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {
+        let sources = elements.iter().map(|&e| self.table[e]);
+        sources.filter(|&i| i != FILL).map(|i| i as usize).collect()
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }

@@ -139,6 +139,16 @@ impl Operator for Transpose {
         Nature::Affine
     }
 
+    fn cone(&self, _: usize, inputs: &[&Shape], output: &Shape, elements: &[usize]) -> Vec<usize> {
+        let (from, to) = (output.strides(), inputs[0].strides());
+        let place = |&e: &usize| -> usize {
+            (0..output.rank())
+                .map(|a| e / from[a] % output.dims()[a] * to[self.order.axes()[a]])
+                .sum()
+        };
+        elements.iter().map(place).collect()
+    }
+
     fn as_reordering(&self) -> Option<&Order> {
         Some(&self.order)
     }

@@ -1,0 +1,42 @@
+//! Why the benchmark could not run. A missed target is not an error.
+
+use std::path::PathBuf;
+
+/// Each message says what is missing and the way out.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No Python to make a virtual environment with.
+    #[error(
+        "python3 was not found ({0}); install Python 3 with its venv module, onnxruntime comes from PyPI"
+    )]
+    NoPython(std::io::Error),
+    /// The virtual environment could not be made or filled.
+    #[error("`{command}` failed, so there is no onnxruntime to compare with:\n{output}")]
+    Environment {
+        /// What was run.
+        command: String,
+        /// What it said.
+        output: String,
+    },
+    /// The Python process ended or spoke nonsense.
+    #[error("the onnxruntime process answered \"{0}\"")]
+    Answer(String),
+    /// onnxruntime refused what we asked.
+    #[error("onnxruntime: {0}")]
+    Refused(String),
+    /// A file the benchmark needs.
+    #[error("{0}: {1}")]
+    File(PathBuf, std::io::Error),
+    /// Talking to the process.
+    #[error("the onnxruntime process: {0}")]
+    Pipe(#[from] std::io::Error),
+    /// A thread pool.
+    #[error(transparent)]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// A model we could not load.
+    #[error(transparent)]
+    Model(#[from] deepconcolic_formats::LoadError),
+    /// An array file.
+    #[error(transparent)]
+    Data(#[from] deepconcolic_dataset::DatasetError),
+}

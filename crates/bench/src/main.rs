@@ -1,0 +1,103 @@
+//! Measures deepconcolic against onnxruntime: `cargo run --release -p deepconcolic-bench -- runtime`.
+//!
+//! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
+//! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
+
+mod allocator;
+mod conformance;
+mod contest;
+mod deviation;
+mod error;
+mod inputs;
+mod memory;
+mod peak;
+mod reference;
+mod rng;
+mod shelf;
+mod speed;
+mod venv;
+mod verdict;
+mod zoo;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use deepconcolic_network::Scalar;
+
+use error::BenchError;
+use reference::Reference;
+use shelf::Shelf;
+
+/// Measures deepconcolic, as ratios.
+#[derive(Parser)]
+#[command(arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Answers, speed and memory of the network runtime against onnxruntime.
+    Runtime(Runtime),
+}
+
+#[derive(Args)]
+struct Runtime {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Answers within 1e-4 of onnxruntime's.
+    Conformance,
+    /// Times.
+    Speed,
+    /// Bytes of a trace.
+    Memory,
+}
+
+impl Runtime {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        let mut reference = Reference::start(&venv::python()?)?;
+        println!(
+            "kernels: {}; cores: {}; onnxruntime {}",
+            f32::kernel().name,
+            std::thread::available_parallelism().map_or(1, usize::from),
+            reference.version()?
+        );
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        if wants(Part::Conformance) {
+            verdicts.extend(conformance::run(&shelf, &mut reference)?);
+            verdicts.extend(zoo::run(&shelf)?);
+        }
+        if wants(Part::Speed) {
+            verdicts.extend(speed::run(&shelf, &mut reference)?);
+        }
+        if wants(Part::Memory) {
+            verdicts.extend(memory::run(&shelf, &mut reference)?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
+fn main() -> ExitCode {
+    let Command::Runtime(runtime) = Arguments::parse().command;
+    match runtime.run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
