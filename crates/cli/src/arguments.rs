@@ -68,6 +68,9 @@ impl DataArguments {
     }
 }
 
+/// More threads than any machine has cores; a number with a slipped digit would take the machine down.
+const MOST_THREADS: usize = 1024;
+
 /// How many threads work.
 #[derive(Args)]
 pub struct ThreadArguments {
@@ -82,8 +85,10 @@ impl ThreadArguments {
         let Some(threads) = self.threads else {
             return Ok(());
         };
-        if threads == 0 {
-            return Err(Failure::Usage("--threads must be at least 1".into()));
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(Failure::Usage(format!(
+                "--threads must be from 1 to {MOST_THREADS}, not {threads}"
+            )));
         }
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

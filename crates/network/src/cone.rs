@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::Shape;
-use crate::network::{Network, Point, Source, ValueId};
+use crate::network::{Network, Source, ValueId};
 
 impl Network {
     /// The hidden layers that reach layer `layer` with no activation between, first to last.

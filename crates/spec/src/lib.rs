@@ -2,9 +2,11 @@
 //!
 //! [`requirement`] holds the language DR of the paper's Section 4.2 with its parser, printer,
 //! meaning over a test suite and ranking value; [`vnnlib`] imports properties of the verification
-//! competition as one requirement each. Nothing here runs a network: a caller describes one by a
-//! [`Signature`] and lets [`Observations`] tell what its neurons did.
+//! competition as one requirement each. A caller describes a network by a [`Signature`] and lets
+//! [`Observations`] tell what its neurons did. [`criteria`] holds the criteria of the field by
+//! name, each a family of such requirements that measures itself on traces of a network.
 
+pub mod criteria;
 pub mod diagnostic;
 pub mod error;
 pub mod norm;

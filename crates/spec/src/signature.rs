@@ -1,5 +1,7 @@
 //! What a requirement needs to know of a network: its layers' names, numbers and sizes.
 
+use deepconcolic_network::{Network, Point};
+
 use crate::suggestion::nearest;
 
 /// How many layer names an error message lists.
@@ -50,6 +52,31 @@ impl Signature {
         if let Some(logits) = layers.last_mut() {
             logits.hidden = false;
         }
+        Self { layers }
+    }
+
+    /// The layers of a network.
+    pub fn of(network: &Network) -> Self {
+        let mut layers = vec![LayerSignature {
+            name: "input".into(),
+            number: 1,
+            neurons: network.input_elements(),
+            hidden: false,
+        }];
+        for layer in network.layers() {
+            layers.push(LayerSignature {
+                name: layer.name().to_owned(),
+                number: layers.len() + 1,
+                neurons: layer.neurons(),
+                hidden: true,
+            });
+        }
+        layers.push(LayerSignature {
+            name: "output".into(),
+            number: layers.len() + 1,
+            neurons: network.elements(Point::Logits),
+            hidden: false,
+        });
         Self { layers }
     }
 

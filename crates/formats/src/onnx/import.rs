@@ -171,11 +171,16 @@ fn normalise(
 ) -> Result<Tensor, String> {
     let mut tensor = input;
     if let Some(mean) = &options.mean {
+        if mean.iter().any(|m| !(*m as f32).is_finite()) {
+            return Err("a mean must be a finite number".into());
+        }
         let mean = per_channel(builder, input, "mean", mean)?;
         tensor = builder.add(ops::Binary::new(ops::Sub), &[tensor, mean], "mean")?;
     }
     if let Some(std) = &options.std {
-        if std.iter().any(|s| !s.is_finite() || *s <= 0.0) {
+        // As the network will hold it: what is too small for single precision is zero there.
+        let usable = |s: &f64| (*s as f32).is_finite() && *s as f32 > 0.0;
+        if !std.iter().all(usable) {
             return Err("a standard deviation must be a positive number".into());
         }
         let std = per_channel(builder, input, "standard deviation", std)?;

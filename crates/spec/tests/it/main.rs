@@ -1,5 +1,6 @@
 //! The crate from outside: the language guide, large files, bad files, the competition's files.
 
+mod criteria;
 mod garbage;
 mod guide;
 mod meaning;

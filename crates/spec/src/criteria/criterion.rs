@@ -1,0 +1,113 @@
+//! What a criterion is: a name, and for a network a family of requirements that can be counted,
+//! named, printed, and measured over a suite without being spelled out.
+
+use deepconcolic_network::{Network, Point, Trace};
+
+use super::bit_set::BitSet;
+use super::parameters::Parameters;
+use super::profile::Profile;
+use super::selection::Selection;
+use crate::{InputSpace, Requirement};
+
+/// A coverage criterion, before it meets a network.
+pub trait Criterion: Sync {
+    /// What it is called on the command line.
+    fn name(&self) -> &'static str;
+
+    /// When one of its requirements is met, in one sentence.
+    fn definition(&self) -> &'static str;
+
+    /// Whether it compares with bounds seen in profile data.
+    fn needs_profile(&self) -> bool {
+        false
+    }
+
+    /// Its requirements for a network, or why there are none.
+    fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String>;
+}
+
+/// What a criterion is applied to.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Which neurons requirements are wanted for.
+    pub selection: &'a Selection,
+    /// The criterion's knobs.
+    pub parameters: &'a Parameters,
+    /// The inputs that regions are built round.
+    pub seeds: &'a [Vec<f32>],
+    /// How distances between inputs are measured.
+    pub space: &'a InputSpace,
+    /// Bounds seen in data, for the criteria that compare with them.
+    pub profile: Option<&'a Profile>,
+}
+
+/// The requirements of one layer (for pair criteria: of one pair of layers).
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The hidden layer it is reported under, `0..`; for pairs, the decision's. `None` for
+    /// requirements on the network as a whole.
+    pub layer: Option<usize>,
+    /// Slots that are numbered here but required of nobody: neurons not selected, sections of a
+    /// neuron that never moves.
+    pub void: BitSet,
+}
+
+impl Group {
+    /// A group in which every slot is a requirement.
+    pub fn full(layer: Option<usize>, slots: usize) -> Self {
+        Self {
+            layer,
+            void: BitSet::new(slots),
+        }
+    }
+
+    /// Numbered slots.
+    pub fn slots(&self) -> usize {
+        self.void.len()
+    }
+
+    /// Requirements.
+    pub fn total(&self) -> usize {
+        self.slots() - self.void.count()
+    }
+}
+
+/// The requirements of a criterion on a network.
+pub trait Family: Send + Sync {
+    /// The groups, in the order of the layers.
+    fn groups(&self) -> &[Group];
+
+    /// What a person calls one requirement: `layer:neuron` and what is asked of it.
+    fn label(&self, group: usize, slot: usize) -> String;
+
+    /// One requirement as a formula, or why the language cannot say it.
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String>;
+
+    /// What must be kept of a run to measure it.
+    fn points(&self) -> Vec<Point>;
+
+    /// An empty suite's measurement.
+    fn tally(&self) -> Box<dyn Tally + '_>;
+
+    /// What the user should know about how requirements were counted.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Runs some of the tests seen so far again, by number, keeping these tensors.
+pub type Rerun<'a> = dyn Fn(&[usize], &[Point]) -> Trace<f32> + Sync + 'a;
+
+/// Coverage of a suite that grows.
+pub trait Tally: Send {
+    /// Adds the tests of a trace, in order.
+    fn observe(&mut self, trace: &Trace<f32>);
+
+    /// Settles what needs the whole suite; nothing to do for one-input requirements.
+    fn finish(&mut self, _rerun: &Rerun<'_>) {}
+
+    /// The slots covered, group by group.
+    fn covered(&self) -> &[BitSet];
+}

@@ -1,0 +1,175 @@
+//! Families with so many requirements for each neuron, measured one layer at a time: what nc, nbc,
+//! snac, kmnc and tknc share.
+
+use deepconcolic_network::{Point, Trace};
+use rayon::prelude::*;
+
+use super::bit_set::BitSet;
+use super::criterion::{Family, Group, Setting, Tally};
+use crate::{Formula, Inputs, Quantifier, Requirement};
+
+/// Which neurons are being judged, and by what.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub layer: usize,
+    /// The first of the neurons.
+    pub first: usize,
+    /// The sample's [`Rule::bar`].
+    pub bar: f32,
+}
+
+/// Tests one layer's neurons.
+pub(super) trait Rule: Send + Sync {
+    /// Requirements for each neuron: slot `neuron * each + part`.
+    fn each(&self) -> usize {
+        1
+    }
+
+    /// Which side of the activation it looks at.
+    fn point(&self, layer: usize) -> Point {
+        Point::Pre(layer)
+    }
+
+    /// What its neurons are judged by that only the whole layer of a sample can tell.
+    fn bar(&self, _values: &[f32]) -> f32 {
+        0.0
+    }
+
+    /// Marks what one sample covers among the neurons `first..first + values.len()` of a layer;
+    /// `first` is a multiple of 64 and `covered` begins at that neuron's first slot.
+    fn mark(&self, at: At, values: &[f32], covered: &mut [u64]);
+
+    /// Whether a slot of a selected neuron is no requirement.
+    fn is_void(&self, _layer: usize, _neuron: usize, _part: usize) -> bool {
+        false
+    }
+
+    /// What is asked of the neuron, for a label; empty if there is but one thing.
+    fn part_name(&self, _layer: usize, _neuron: usize, _part: usize) -> String {
+        String::new()
+    }
+
+    /// The condition on one input.
+    fn formula(&self, layer: usize, neuron: usize, part: usize) -> Result<Formula, String>;
+
+    /// What the user should know.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A rule applied to the selected neurons of a network.
+pub(super) struct NeuronFamily<R> {
+    rule: R,
+    groups: Vec<Group>,
+    names: Vec<String>,
+    layers: Vec<usize>,
+}
+
+impl<R: Rule> NeuronFamily<R> {
+    pub fn new(setting: &Setting<'_>, rule: R) -> Result<Self, String> {
+        let layers: Vec<usize> = setting.selection.layers().collect();
+        if layers.is_empty() {
+            return Err("the network has no hidden layer to cover".into());
+        }
+        let each = rule.each();
+        let mut groups = Vec::new();
+        for &layer in &layers {
+            let neurons = setting.network.layers()[layer].neurons();
+            let mut group = Group::full(Some(layer), neurons * each);
+            for neuron in 0..neurons {
+                let selected = setting.selection.has(layer, neuron);
+                for part in 0..each {
+                    if !selected || rule.is_void(layer, neuron, part) {
+                        group.void.insert(neuron * each + part);
+                    }
+                }
+            }
+            groups.push(group);
+        }
+        Ok(Self {
+            names: layers
+                .iter()
+                .map(|&l| setting.network.layers()[l].name().to_owned())
+                .collect(),
+            rule,
+            groups,
+            layers,
+        })
+    }
+}
+
+impl<R: Rule> Family for NeuronFamily<R> {
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, group: usize, slot: usize) -> String {
+        let (neuron, part) = (slot / self.rule.each(), slot % self.rule.each());
+        let part = self.rule.part_name(self.layers[group], neuron, part);
+        let space = if part.is_empty() { "" } else { " " };
+        format!("{}:{neuron}{space}{part}", self.names[group])
+    }
+
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
+        let (neuron, part) = (slot / self.rule.each(), slot % self.rule.each());
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::One,
+            formula: self.rule.formula(self.layers[group], neuron, part)?,
+        })
+    }
+
+    fn points(&self) -> Vec<Point> {
+        self.layers.iter().map(|&l| self.rule.point(l)).collect()
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        let covered = self.groups.iter().map(|g| BitSet::new(g.slots())).collect();
+        Box::new(NeuronTally {
+            family: self,
+            covered,
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.rule.notes()
+    }
+}
+
+struct NeuronTally<'a, R> {
+    family: &'a NeuronFamily<R>,
+    covered: Vec<BitSet>,
+}
+
+/// Neurons handled at a time, a multiple of 64: their state stays in the nearest cache while
+/// samples stream past, and no two threads share a word.
+const BLOCK: usize = 1024;
+
+impl<R: Rule> Tally for NeuronTally<'_, R> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        let rule = &self.family.rule;
+        for (covered, &layer) in self.covered.iter_mut().zip(&self.family.layers) {
+            let values = trace.get(rule.point(layer));
+            let neurons = values.len() / trace.samples().max(1);
+            let bars: Vec<f32> = values
+                .par_chunks_exact(neurons.max(1))
+                .map(|row| rule.bar(row))
+                .collect();
+            let words = BLOCK / 64 * rule.each();
+            let blocks = covered.words_mut().par_chunks_mut(words).enumerate();
+            blocks.for_each(|(block, covered)| {
+                let first = block * BLOCK;
+                for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
+                    let part = &row[first..neurons.min(first + BLOCK)];
+                    rule.mark(At { layer, first, bar }, part, covered);
+                }
+            });
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+}

@@ -1,0 +1,430 @@
+//! Pair criteria (the paper's MC/DC variants): between two tests, one condition of a layer changes,
+//! the others keep their signs, and a decision of a following layer changes.
+//!
+//! A change is of sign or of value; the four combinations are the four criteria. A suite is
+//! measured from the sign patterns of its tests alone (one bit a neuron); values are looked up, by
+//! running again, only for tests that can be part of a pair.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use deepconcolic_network::{Network, Point, Trace, bits};
+
+use super::bit_set::{BitSet, ones};
+use super::criterion::{Family, Group, Rerun, Setting, Tally};
+use super::parameters::Scope;
+use super::patterns::Patterns;
+use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var};
+
+/// How a neuron must change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Change {
+    /// ap differs.
+    Sign,
+    /// |u| grows by this factor at least, from a value that is not 0.
+    Value(f64),
+}
+
+/// The requirements of a pair criterion.
+pub(super) struct PairFamily {
+    condition: Change,
+    decision: Change,
+    scope: Scope,
+    blocks: Vec<Block>,
+    groups: Vec<Group>,
+    names: Vec<String>,
+    sizes: Vec<usize>,
+}
+
+/// Two layers that follow each other.
+struct Block {
+    before: usize,
+    layer: usize,
+    /// The distinct sets of conditions; most decisions share theirs with others.
+    cones: Vec<Arc<[usize]>>,
+    /// Which set each decision has.
+    cone_of: Vec<usize>,
+    /// First slot of each decision, and the end.
+    starts: Vec<usize>,
+}
+
+impl Block {
+    fn new(network: &Network, setting: &Setting<'_>, before: usize, layer: usize) -> Self {
+        let mut place: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut block = Self {
+            before,
+            layer,
+            cones: Vec::new(),
+            cone_of: Vec::new(),
+            starts: vec![0],
+        };
+        for neuron in 0..network.layers()[layer].neurons() {
+            let conditions = if setting.selection.has(layer, neuron) {
+                network.conditions(before, layer, neuron)
+            } else {
+                Vec::new()
+            };
+            let end = block.starts[neuron] + conditions.len();
+            let known = place.len();
+            let cone = *place.entry(conditions).or_insert_with_key(|conditions| {
+                block.cones.push(conditions.as_slice().into());
+                known
+            });
+            block.cone_of.push(cone);
+            block.starts.push(end);
+        }
+        block
+    }
+
+    fn cone(&self, decision: usize) -> &[usize] {
+        &self.cones[self.cone_of[decision]]
+    }
+
+    fn slot(&self, condition: usize, decision: usize) -> Option<usize> {
+        let position = self.cone(decision).binary_search(&condition).ok()?;
+        Some(self.starts[decision] + position)
+    }
+
+    /// Condition and decision of a slot.
+    fn pair(&self, slot: usize) -> (usize, usize) {
+        let decision = self.starts.partition_point(|&start| start <= slot) - 1;
+        (self.cone(decision)[slot - self.starts[decision]], decision)
+    }
+}
+
+impl PairFamily {
+    pub fn new(setting: &Setting<'_>, condition: Change, decision: Change) -> Result<Self, String> {
+        let network = setting.network;
+        let mut blocks = Vec::new();
+        for layer in setting.selection.layers() {
+            for before in network.layers_before(layer) {
+                blocks.push(Block::new(network, setting, before, layer));
+            }
+        }
+        if blocks.is_empty() {
+            return Err(
+                "there are no two hidden layers that follow each other among those selected; \
+                 --layers names the decisions' layers"
+                    .into(),
+            );
+        }
+        let slots = |block: &Block| block.starts.last().copied().unwrap_or(0);
+        Ok(Self {
+            condition,
+            decision,
+            scope: setting.parameters.scope,
+            groups: blocks
+                .iter()
+                .map(|block| Group::full(Some(block.layer), slots(block)))
+                .collect(),
+            blocks,
+            names: network.layers().iter().map(|l| l.name().to_owned()).collect(),
+            sizes: network.layers().iter().map(|l| l.neurons()).collect(),
+        })
+    }
+
+    /// Neurons of the condition's layer whose signs the criterion looks at for a decision.
+    fn scope_of(&self, block: &Block, decision: usize) -> Vec<usize> {
+        match self.scope {
+            Scope::Layer => (0..self.sizes[block.before]).collect(),
+            Scope::Field => block.cone(decision).to_vec(),
+        }
+    }
+}
+
+fn sign_change(layer: usize, neuron: usize) -> Formula {
+    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
+    Formula::Xor(active(Input::First), active(Input::Second))
+}
+
+fn sign_kept(layer: usize, neuron: usize) -> Formula {
+    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
+    Formula::Iff(active(Input::First), active(Input::Second))
+}
+
+/// |u2| >= sigma |u1| and u1 is not 0, by the signs of the two.
+fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
+    let u = |input, factor: f64| {
+        Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor)
+    };
+    let cases = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
+    let case = |(first, second): (f64, f64)| {
+        let mut grown = u(Input::Second, second);
+        grown.add(-sigma, &u(Input::First, first));
+        Formula::And(vec![
+            Formula::compare(u(Input::First, first), Relation::Gt),
+            Formula::compare(grown, Relation::Ge),
+        ])
+    };
+    Formula::Or(cases.into_iter().map(case).collect())
+}
+
+impl Family for PairFamily {
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, group: usize, slot: usize) -> String {
+        let block = &self.blocks[group];
+        let (condition, decision) = block.pair(slot);
+        let (before, layer) = (&self.names[block.before], &self.names[block.layer]);
+        format!("{before}:{condition} -> {layer}:{decision}")
+    }
+
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
+        let block = &self.blocks[group];
+        let (condition, decision) = block.pair(slot);
+        let mut parts = vec![match self.condition {
+            Change::Sign => sign_change(block.before, condition),
+            Change::Value(sigma) => value_change(block.before, condition, sigma),
+        }];
+        for neuron in self.scope_of(block, decision) {
+            if neuron != condition || self.condition != Change::Sign {
+                parts.push(sign_kept(block.before, neuron));
+            }
+        }
+        match self.decision {
+            Change::Sign => parts.push(sign_change(block.layer, decision)),
+            Change::Value(sigma) => {
+                parts.push(value_change(block.layer, decision, sigma));
+                parts.push(sign_kept(block.layer, decision));
+            }
+        }
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::Two,
+            formula: Formula::And(parts),
+        })
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
+        let mut points: Vec<usize> = layers.collect();
+        points.sort_unstable();
+        points.dedup();
+        points.into_iter().map(Point::Pre).collect()
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        let patterns = self.points().into_iter().map(|point| {
+            let Point::Pre(layer) = point else {
+                unreachable!("pairs look at pre-activations only")
+            };
+            (layer, Patterns::new(self.sizes[layer]))
+        });
+        Box::new(PairTally {
+            family: self,
+            patterns: patterns.collect(),
+            covered: self.groups.iter().map(|g| BitSet::new(g.slots())).collect(),
+        })
+    }
+}
+
+struct PairTally<'a> {
+    family: &'a PairFamily,
+    /// By layer.
+    patterns: HashMap<usize, Patterns>,
+    covered: Vec<BitSet>,
+}
+
+impl Tally for PairTally<'_> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        for (layer, patterns) in &mut self.patterns {
+            let neurons = self.family.sizes[*layer];
+            for row in trace.get(Point::Pre(*layer)).chunks_exact(neurons.max(1)) {
+                patterns.push(bits::pack(row, |u| u >= 0.0));
+            }
+        }
+    }
+
+    fn finish(&mut self, rerun: &Rerun<'_>) {
+        for (block, covered) in self.family.blocks.iter().zip(&mut self.covered) {
+            let conditions = &self.patterns[&block.before];
+            let mut settle = Settle {
+                family: self.family,
+                block,
+                decisions: &self.patterns[&block.layer],
+                rerun,
+                covered,
+            };
+            match self.family.scope {
+                Scope::Layer => {
+                    let all: Vec<usize> = (0..self.family.sizes[block.before]).collect();
+                    settle.conditions(conditions, &all, None);
+                }
+                Scope::Field => {
+                    for (cone, neurons) in block.cones.iter().enumerate() {
+                        if !neurons.is_empty() {
+                            let narrow = conditions.restricted(neurons);
+                            settle.conditions(&narrow, neurons, Some(cone));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+}
+
+/// Finds the pairs of tests of one block and marks what they cover.
+struct Settle<'a> {
+    family: &'a PairFamily,
+    block: &'a Block,
+    decisions: &'a Patterns,
+    rerun: &'a Rerun<'a>,
+    covered: &'a mut BitSet,
+}
+
+impl Settle<'_> {
+    /// `patterns` are of `neurons`; only decisions with this cone count, if one is given.
+    fn conditions(&mut self, patterns: &Patterns, neurons: &[usize], cone: Option<usize>) {
+        let groups = patterns.groups();
+        match (self.family.condition, self.family.decision) {
+            (Change::Sign, Change::Sign) => {
+                let sides: Vec<Sides> = groups.iter().map(|g| Sides::of(self.decisions, g)).collect();
+                for (a, b, bit) in patterns.neighbours(&groups) {
+                    let changed = sides[a].changed(&sides[b]);
+                    self.mark(neurons[bit], ones(&changed), cone);
+                }
+            }
+            (Change::Sign, Change::Value(sigma)) => {
+                let pairs = patterns.neighbours(&groups);
+                let values = self.values(pairs.iter().flat_map(|(a, b, _)| [*a, *b]), &groups);
+                for (a, b, bit) in pairs {
+                    for (x1, x2) in ordered(&groups[a], &groups[b]) {
+                        let grown = self.grown(&values, x1, x2, sigma);
+                        self.mark(neurons[bit], grown.into_iter(), cone);
+                    }
+                }
+            }
+            (Change::Value(sigma), decision) => {
+                let shared = (0..groups.len()).filter(|&g| groups[g].len() > 1);
+                let values = self.values(shared.clone(), &groups);
+                for group in shared {
+                    for (x1, x2) in ordered(&groups[group], &groups[group]) {
+                        self.equal_patterns(&values, (x1, x2), (sigma, decision), neurons, cone);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Two tests with equal patterns: every condition that grew, with every decision that changed.
+    fn equal_patterns(
+        &mut self,
+        values: &Values,
+        (x1, x2): (usize, usize),
+        (sigma, decision): (f64, Change),
+        neurons: &[usize],
+        cone: Option<usize>,
+    ) {
+        let (first, second) = (&values[&x1].0, &values[&x2].0);
+        let grew = |n: &&usize| grows(first[**n], second[**n], sigma);
+        let conditions: Vec<usize> = neurons.iter().filter(grew).copied().collect();
+        if conditions.is_empty() {
+            return;
+        }
+        let changed: Vec<usize> = match decision {
+            Change::Sign => {
+                let pair = (self.decisions.get(x1), self.decisions.get(x2));
+                let words: Vec<u64> = pair.0.iter().zip(pair.1).map(|(a, b)| a ^ b).collect();
+                ones(&words).collect()
+            }
+            Change::Value(sigma) => self.grown(values, x1, x2, sigma),
+        };
+        for condition in conditions {
+            self.mark(condition, changed.iter().copied(), cone);
+        }
+    }
+
+    /// Decisions whose value grows from one test to the other and whose sign does not change.
+    fn grown(&self, values: &Values, x1: usize, x2: usize, sigma: f64) -> Vec<usize> {
+        let (first, second) = (&values[&x1].1, &values[&x2].1);
+        (0..first.len())
+            .filter(|&j| {
+                let kept = (first[j] >= 0.0) == (second[j] >= 0.0);
+                kept && grows(first[j], second[j], sigma)
+            })
+            .collect()
+    }
+
+    /// Values of the tests in some groups, by running them again.
+    fn values(&self, wanted: impl Iterator<Item = usize>, groups: &[Vec<usize>]) -> Values {
+        let mut tests: Vec<usize> = wanted.flat_map(|g| groups[g].iter().copied()).collect();
+        tests.sort_unstable();
+        tests.dedup();
+        let points = [Point::Pre(self.block.before), Point::Pre(self.block.layer)];
+        let mut values = HashMap::new();
+        for batch in tests.chunks(256) {
+            let trace = (self.rerun)(batch, &points);
+            for (row, &test) in batch.iter().enumerate() {
+                let [before, layer] = points.map(|p| trace.sample(p, row).to_vec());
+                values.insert(test, (before, layer));
+            }
+        }
+        values
+    }
+
+    fn mark(
+        &mut self,
+        condition: usize,
+        decisions: impl Iterator<Item = usize>,
+        cone: Option<usize>,
+    ) {
+        for decision in decisions {
+            if cone.is_none_or(|cone| self.block.cone_of[decision] == cone)
+                && let Some(slot) = self.block.slot(condition, decision)
+            {
+                self.covered.insert(slot);
+            }
+        }
+    }
+}
+
+/// u of the condition's and the decision's layer, by test.
+type Values = HashMap<usize, (Vec<f32>, Vec<f32>)>;
+
+fn grows(first: f32, second: f32, sigma: f64) -> bool {
+    first != 0.0 && f64::from(second).abs() >= sigma * f64::from(first).abs()
+}
+
+/// Ordered pairs with one member from each, both ways round.
+fn ordered<'a>(a: &'a [usize], b: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let pairs = a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y)));
+    pairs.flat_map(|(x, y)| [(x, y), (y, x)]).filter(|(x, y)| x != y)
+}
+
+/// For the tests of a group: decisions that are active on some, and inactive on some.
+struct Sides {
+    on: Vec<u64>,
+    off: Vec<u64>,
+}
+
+impl Sides {
+    fn of(decisions: &Patterns, tests: &[usize]) -> Self {
+        let words = decisions.get(tests[0]).len();
+        let mut sides = Self {
+            on: vec![0; words],
+            off: vec![0; words],
+        };
+        for &test in tests {
+            for (w, &word) in decisions.get(test).iter().enumerate() {
+                sides.on[w] |= word;
+                sides.off[w] |= !word;
+            }
+        }
+        sides
+    }
+
+    /// Decisions that differ between some test of one group and some of the other. Bits past the
+    /// last neuron are off everywhere and never differ.
+    fn changed(&self, other: &Self) -> Vec<u64> {
+        (0..self.on.len())
+            .map(|w| self.on[w] & other.off[w] | self.off[w] & other.on[w])
+            .collect()
+    }
+}

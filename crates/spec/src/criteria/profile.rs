@@ -1,0 +1,134 @@
+//! What neurons did on profile data: the bounds that boundary criteria compare with, and the layer
+//! means that scale ranking values.
+
+use deepconcolic_network::{Network, Point, Trace};
+use rayon::prelude::*;
+
+/// Smallest and largest u of every neuron, and the mean of |u| in every layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    samples: usize,
+    layers: Vec<LayerProfile>,
+}
+
+/// One hidden layer's part of a [`Profile`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerProfile {
+    /// l: smallest u of each neuron.
+    pub low: Vec<f32>,
+    /// h: largest u of each neuron.
+    pub high: Vec<f32>,
+    /// Sum of |u| over neurons and samples.
+    total: f64,
+}
+
+impl Profile {
+    /// The profile of no data.
+    pub fn new(network: &Network) -> Self {
+        let layers = network.layers().iter().map(|layer| LayerProfile {
+            low: vec![f32::INFINITY; layer.neurons()],
+            high: vec![f32::NEG_INFINITY; layer.neurons()],
+            total: 0.0,
+        });
+        Self {
+            samples: 0,
+            layers: layers.collect(),
+        }
+    }
+
+    /// A profile read back from its parts: samples, and for each layer lows, highs and mean |u|.
+    pub fn from_parts(
+        network: &Network,
+        samples: usize,
+        parts: Vec<(Vec<f32>, Vec<f32>, f64)>,
+    ) -> Result<Self, String> {
+        if parts.len() != network.layers().len() {
+            return Err(format!(
+                "the profile has {} layers and the network {}",
+                parts.len(),
+                network.layers().len()
+            ));
+        }
+        let mut layers = Vec::new();
+        for (layer, (low, high, mean)) in network.layers().iter().zip(parts) {
+            let neurons = layer.neurons();
+            if low.len() != neurons || high.len() != neurons {
+                return Err(format!(
+                    "the profile has {} neurons in layer `{}` and the network {neurons}",
+                    low.len(),
+                    layer.name()
+                ));
+            }
+            let ordered = low.iter().zip(&high).all(|(l, h)| l <= h);
+            if !ordered || !mean.is_finite() || mean < 0.0 {
+                return Err(format!("the profile of layer `{}` is damaged", layer.name()));
+            }
+            layers.push(LayerProfile {
+                low,
+                high,
+                total: mean * (neurons * samples) as f64,
+            });
+        }
+        Ok(Self { samples, layers })
+    }
+
+    /// What must be kept of a run.
+    pub fn points(network: &Network) -> impl Iterator<Item = Point> {
+        (0..network.layers().len()).map(Point::Pre)
+    }
+
+    /// Adds the samples of a trace that kept [`Profile::points`].
+    pub fn observe(&mut self, trace: &Trace<f32>) {
+        self.samples += trace.samples();
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            layer.observe(trace.get(Point::Pre(index)));
+        }
+    }
+
+    /// How many samples it is of.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// One layer's part.
+    pub fn layer(&self, layer: usize) -> &LayerProfile {
+        &self.layers[layer]
+    }
+
+    /// The mean of |u| in a layer: the paper's 1 / c_k.
+    pub fn mean(&self, layer: usize) -> f64 {
+        let count = self.samples * self.layers[layer].low.len();
+        self.layers[layer].total / count.max(1) as f64
+    }
+}
+
+/// Neurons handled at a time: their bounds stay in the nearest cache while samples stream past.
+const BLOCK: usize = 2048;
+
+impl LayerProfile {
+    fn observe(&mut self, u: &[f32]) {
+        let neurons = self.low.len();
+        // Sums of blocks in a fixed order: the same total on any number of threads.
+        let totals: Vec<f64> = self
+            .low
+            .par_chunks_mut(BLOCK)
+            .zip(self.high.par_chunks_mut(BLOCK))
+            .enumerate()
+            .map(|(block, (low, high))| {
+                let mut total = 0.0;
+                for row in u.chunks_exact(neurons.max(1)) {
+                    let row = &row[block * BLOCK..][..low.len()];
+                    let mut sum = 0.0f32;
+                    for ((l, h), &x) in low.iter_mut().zip(high.iter_mut()).zip(row) {
+                        *l = if x < *l { x } else { *l };
+                        *h = if x > *h { x } else { *h };
+                        sum += x.abs();
+                    }
+                    total += f64::from(sum);
+                }
+                total
+            })
+            .collect();
+        self.total += totals.iter().sum::<f64>();
+    }
+}

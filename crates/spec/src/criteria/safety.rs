@@ -1,0 +1,131 @@
+//! Safety: no input near a seed has another label than the seed. The requirement is its refutation.
+
+use deepconcolic_network::{Point, Trace};
+use rayon::prelude::*;
+
+use super::bit_set::BitSet;
+use super::criterion::{Criterion, Family, Group, Setting, Tally};
+use super::region::{Ball, Region};
+use crate::{Formula, Input, InputSpace, Inputs, Linear, Quantifier, Relation, Requirement, Var};
+
+/// The criterion.
+pub struct Safety;
+
+impl Criterion for Safety {
+    fn name(&self) -> &'static str {
+        "safety"
+    }
+
+    fn definition(&self) -> &'static str {
+        "per seed: some test within the radius of the seed has another label than the seed"
+    }
+
+    fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
+        let Some(radius) = setting.parameters.radius else {
+            return Err("it asks about the neighbourhood of seeds; give --radius".into());
+        };
+        let mut family = Neighbourhoods {
+            groups: vec![Group::full(None, setting.seeds.len())],
+            space: setting.space.clone(),
+            logits: setting.network.layers().len() + 2,
+            classes: setting.network.elements(Point::Logits),
+            regions: Vec::new(),
+        };
+        for centre in setting.seeds {
+            let label = largest(&setting.network.logits(centre));
+            let ball = Ball {
+                centre: centre.clone(),
+                radius,
+                norm: setting.parameters.norm,
+            };
+            family.regions.push((Region::Ball(ball), label));
+        }
+        Ok(Box::new(family))
+    }
+}
+
+/// Position of the first largest number: the label of an input.
+pub(super) fn largest(numbers: &[f32]) -> usize {
+    (1..numbers.len()).fold(0, |best, i| if numbers[i] > numbers[best] { i } else { best })
+}
+
+struct Neighbourhoods {
+    regions: Vec<(Region, usize)>,
+    groups: Vec<Group>,
+    space: InputSpace,
+    /// Number of the last layer, and its size.
+    logits: usize,
+    classes: usize,
+}
+
+impl Family for Neighbourhoods {
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, _: usize, slot: usize) -> String {
+        format!("seed {slot} (label {})", self.regions[slot].1)
+    }
+
+    fn requirement(&self, _: usize, slot: usize) -> Result<Requirement, String> {
+        let (region, label) = &self.regions[slot];
+        let beats = |other: usize| {
+            let mut lead = Linear::variable(Var::v(Input::First, self.logits, other));
+            lead.add(-1.0, &Linear::variable(Var::v(Input::First, self.logits, *label)));
+            // The first of equals is the label.
+            let relation = if other < *label { Relation::Ge } else { Relation::Gt };
+            Formula::compare(lead, relation)
+        };
+        let others = (0..self.classes).filter(|other| other != label);
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::One,
+            formula: Formula::And(vec![
+                region.formula(Input::First, &self.space)?,
+                Formula::Or(others.map(beats).collect()),
+            ]),
+        })
+    }
+
+    fn points(&self) -> Vec<Point> {
+        vec![Point::Input, Point::Logits]
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        Box::new(SafetyTally {
+            family: self,
+            covered: vec![BitSet::new(self.regions.len())],
+        })
+    }
+}
+
+struct SafetyTally<'a> {
+    family: &'a Neighbourhoods,
+    covered: Vec<BitSet>,
+}
+
+impl Tally for SafetyTally<'_> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        let tests: Vec<(&[f32], usize)> = (0..trace.samples())
+            .map(|s| (trace.sample(Point::Input, s), largest(trace.sample(Point::Logits, s))))
+            .collect();
+        let family = self.family;
+        let met: Vec<usize> = (0..family.regions.len())
+            .into_par_iter()
+            .filter(|&slot| {
+                let (region, label) = &family.regions[slot];
+                tests
+                    .iter()
+                    .any(|(x, found)| found != label && region.contains(x, &family.space))
+            })
+            .collect();
+        for slot in met {
+            self.covered[0].insert(slot);
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+}

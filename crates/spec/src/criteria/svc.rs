@@ -1,0 +1,24 @@
+//! Sign-value coverage.
+
+use super::criterion::{Criterion, Family, Setting};
+use super::pair::{Change, PairFamily};
+use super::parameters::Parameters;
+
+/// The criterion.
+pub struct Svc;
+
+impl Criterion for Svc {
+    fn name(&self) -> &'static str {
+        "svc"
+    }
+
+    fn definition(&self) -> &'static str {
+        "per connected pair: between some two tests the sign of one neuron of a layer changes, no other sign of that layer does, and the value of a connected neuron of the next layer changes but not its sign"
+    }
+
+    fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
+        let sigma = setting.parameters.sigma.unwrap_or(Parameters::SIGMA);
+        let family = PairFamily::new(setting, Change::Sign, Change::Value(sigma))?;
+        Ok(Box::new(family))
+    }
+}
