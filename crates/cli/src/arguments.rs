@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
@@ -62,13 +62,31 @@ impl DataArguments {
             features: Some(network.input_elements()),
             limit: self.limit,
         };
-        let dataset = Dataset::open(&self.data, &options)?;
+        self.prepare(&self.data, options, network)
+    }
+
+    /// Other data, read the same way but for the limit.
+    pub fn open_as(&self, path: &Path, network: &Network) -> Result<Samples, Failure> {
+        let options = OpenOptions {
+            features: Some(network.input_elements()),
+            limit: None,
+        };
+        self.prepare(path, options, network)
+    }
+
+    fn prepare(
+        &self,
+        path: &Path,
+        options: OpenOptions,
+        network: &Network,
+    ) -> Result<Samples, Failure> {
+        let dataset = Dataset::open(path, &options)?;
         let shape = network.input_shape();
         Ok(dataset.prepare(shape.without_batch(), self.scale)?)
     }
 }
 
-/// More threads than any machine has cores; a number with a slipped digit would take the machine down.
+/// More threads than this is a slip of the finger, and would exhaust the machine.
 const MOST_THREADS: usize = 1024;
 
 /// How many threads work.

@@ -40,6 +40,9 @@ pub enum Failure {
     /// A data file.
     #[error(transparent)]
     Data(#[from] DatasetError),
+    /// A requirement or property file.
+    #[error(transparent)]
+    Requirements(#[from] deepconcolic_spec::Error),
     /// Arguments that do not fit the model or each other.
     #[error("{0}")]
     Usage(String),
@@ -51,7 +54,7 @@ pub enum Failure {
 impl Failure {
     fn status(&self) -> Status {
         match self {
-            Self::Model(_) | Self::Data(_) | Self::Usage(_) => Status::BadInput,
+            Self::Model(_) | Self::Data(_) | Self::Requirements(_) | Self::Usage(_) => Status::BadInput,
             Self::Output(_) => Status::Internal,
         }
     }

@@ -1,10 +1,14 @@
 //! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
 
 mod arguments;
+mod coverage;
+mod criteria;
 mod eval;
 mod exit;
 mod inspect;
 mod model;
+mod profile_file;
+mod samples;
 
 use std::process::ExitCode;
 
@@ -27,6 +31,7 @@ struct Arguments {
 enum Command {
     Inspect(inspect::Inspect),
     Eval(eval::Eval),
+    Coverage(Box<coverage::Coverage>),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     exit::guard(|| match arguments.command {
         Command::Inspect(inspect) => inspect.run(),
         Command::Eval(eval) => eval.run(),
+        Command::Coverage(coverage) => coverage.run(),
     })
 }
 

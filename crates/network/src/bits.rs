@@ -22,6 +22,20 @@ pub fn pack<'a, T: Scalar>(
     })
 }
 
+/// Bits of up to 64 pairs: whether something holds of both elements.
+pub fn pack_pairs<T: Scalar>(a: &[T], b: &[T], holds: impl Fn(T, T) -> bool) -> u64 {
+    let mut flags = [0u8; 64];
+    for ((flag, &a), &b) in flags.iter_mut().zip(a).zip(b) {
+        *flag = u8::from(holds(a, b));
+    }
+    let (blocks, _) = flags.as_chunks::<8>();
+    let mut bytes = [0u8; 8];
+    for (byte, block) in bytes.iter_mut().zip(blocks) {
+        *byte = gather(*block);
+    }
+    u64::from_le_bytes(bytes)
+}
+
 /// The lowest bits of eight bytes in one: the product moves bit `8 i` to place `56 + i`, and no
 /// other sum reaches the highest byte.
 fn gather(flags: [u8; 8]) -> u8 {

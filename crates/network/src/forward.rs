@@ -29,6 +29,11 @@ impl Pass {
         }
     }
 
+    /// The tensors kept.
+    pub fn points(&self) -> &[Point] {
+        &self.keep
+    }
+
     /// Also records what derivatives of these tensors need: a bit per unit for a Relu, an index for
     /// a maximum.
     #[must_use]

@@ -73,7 +73,7 @@ impl Rule for Upper {
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
         let high = &self.0.layer(layer).high[first..];
         for ((word, u), high) in covered.iter_mut().zip(u.chunks(64)).zip(high.chunks(64)) {
-            *word |= compare(u, high, |u, h| u > h);
+            *word |= bits::pack_pairs(u, high, |u, h| u > h);
         }
     }
 
@@ -81,15 +81,6 @@ impl Rule for Upper {
         let high = self.0.layer(layer).high[neuron];
         Ok(beyond(layer, neuron, high, Relation::Gt))
     }
-}
-
-/// A bit for each of up to 64 neurons.
-fn compare(u: &[f32], bounds: &[f32], holds: impl Fn(f32, f32) -> bool) -> u64 {
-    let mut difference = [0.0f32; 64];
-    for ((d, &u), &bound) in difference.iter_mut().zip(u).zip(bounds) {
-        *d = if holds(u, bound) { 1.0 } else { -1.0 };
-    }
-    bits::pack(&difference[..u.len()], |d| d > 0.0).next().unwrap_or(0)
 }
 
 struct Both(Profile);
@@ -104,8 +95,8 @@ impl Rule for Both {
         let (low, high) = (&profile.low[first..], &profile.high[first..]);
         for (block, u) in u.chunks(64).enumerate() {
             let at = block * 64;
-            let above = compare(u, &high[at..], |u, h| u > h);
-            let below = compare(u, &low[at..], |u, l| u < l);
+            let above = bits::pack_pairs(u, &high[at..], |u, h| u > h);
+            let below = bits::pack_pairs(u, &low[at..], |u, l| u < l);
             covered[2 * block] |= interleave(above as u32, below as u32);
             if let Some(word) = covered.get_mut(2 * block + 1) {
                 *word |= interleave((above >> 32) as u32, (below >> 32) as u32);

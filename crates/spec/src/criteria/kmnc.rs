@@ -34,9 +34,18 @@ impl Criterion for Kmnc {
             let pairs = part.low.iter().zip(&part.high);
             pairs.filter(|(l, h)| l == h).count()
         });
+        if sections > 1 << 14 {
+            return Err("--sections must be at most 16384".into());
+        }
+        let scales = (0..setting.network.layers().len()).map(|layer| {
+            let part = profile.layer(layer);
+            let ends = part.low.iter().zip(&part.high);
+            ends.map(|(l, h)| sections as f32 / (h - l)).collect()
+        });
         Ok(Box::new(NeuronFamily::new(
             setting,
             Sections {
+                scales: scales.collect(),
                 still: still.sum(),
                 count: sections,
                 profile: profile.clone(),
@@ -48,6 +57,8 @@ impl Criterion for Kmnc {
 struct Sections {
     profile: Profile,
     count: usize,
+    /// By layer and neuron: sections per unit of u.
+    scales: Vec<Vec<f32>>,
     /// Neurons that never moved on the profile data.
     still: usize,
 }
@@ -89,11 +100,44 @@ impl Rule for Sections {
         self.count
     }
 
+    /// In two steps: where each value lies, in single precision and without branches; then its bit.
+    /// Whatever lies too near an edge for single precision is looked at exactly.
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
+        const SURE: f32 = 1e-3;
+        const OUTSIDE: i32 = -1;
+        const LOOK: i32 = -2;
         let profile = self.profile.layer(layer);
-        for (i, &u) in u.iter().enumerate() {
-            if let Some(s) = section(profile, first + i, self.count, u) {
-                let slot = i * self.count + s;
+        let scales = &self.scales[layer];
+        let last = self.count as i32 - 1;
+        for (block, u) in u.chunks(64).enumerate() {
+            let start = first + block * 64;
+            let ends = profile.low[start..].iter().zip(&profile.high[start..]);
+            // A section, or what the exact look must settle.
+            let mut sections = [LOOK; 64];
+            for (((s, &u), (&low, &high)), &scale) in
+                sections.iter_mut().zip(u).zip(ends).zip(&scales[start..])
+            {
+                let place = (u - low) * scale;
+                let whole = place as i32;
+                let rest = place - whole as f32;
+                let sure = rest > SURE && rest < 1.0 - SURE && whole < last;
+                // The ends are common (a dark corner gives every neuron its bias) and certain.
+                let inside = if low < u && u < high {
+                    if sure { whole } else { LOOK }
+                } else if u == low {
+                    0
+                } else {
+                    last
+                };
+                *s = if low <= u && u <= high { inside } else { OUTSIDE };
+            }
+            for (i, &s) in sections[..u.len()].iter().enumerate() {
+                let s = match s {
+                    OUTSIDE => continue,
+                    LOOK => section(profile, start + i, self.count, u[i]).unwrap_or(0),
+                    s => s as usize,
+                };
+                let slot = (block * 64 + i) * self.count + s;
                 covered[slot / 64] |= 1 << (slot % 64);
             }
         }

@@ -27,8 +27,11 @@ impl Criterion for Nc {
             return Ok(Box::new(Channels::new(setting, threshold.unwrap_or(0.0))?));
         }
         match threshold {
-            Some(threshold) => Ok(Box::new(NeuronFamily::new(setting, Above { threshold })?)),
-            None => Ok(Box::new(NeuronFamily::new(setting, Active)?)),
+            Some(threshold) => {
+                let family = NeuronFamily::new(setting, Above { threshold })?;
+                Ok(Box::new(family.and_logits(setting)))
+            }
+            None => Ok(Box::new(NeuronFamily::new(setting, Active)?.and_logits(setting))),
         }
     }
 }

@@ -99,6 +99,27 @@ impl<R: Rule> NeuronFamily<R> {
     }
 }
 
+impl<R: Rule> NeuronFamily<R> {
+    /// With the logits for one more layer, if the parameters ask for it.
+    pub fn and_logits(mut self, setting: &Setting<'_>) -> Self {
+        if setting.parameters.with_logits {
+            let slots = setting.network.elements(Point::Logits) * self.rule.each();
+            self.groups.push(Group::full(None, slots));
+            self.names.push("output".into());
+            self.layers.push(setting.network.layers().len());
+        }
+        self
+    }
+
+    /// The tensor a group is judged by; the logits have no activation.
+    fn point(&self, group: usize) -> Point {
+        match self.groups[group].layer {
+            Some(layer) => self.rule.point(layer),
+            None => Point::Logits,
+        }
+    }
+}
+
 impl<R: Rule> Family for NeuronFamily<R> {
     fn groups(&self) -> &[Group] {
         &self.groups
@@ -122,7 +143,7 @@ impl<R: Rule> Family for NeuronFamily<R> {
     }
 
     fn points(&self) -> Vec<Point> {
-        self.layers.iter().map(|&l| self.rule.point(l)).collect()
+        (0..self.groups.len()).map(|g| self.point(g)).collect()
     }
 
     fn tally(&self) -> Box<dyn Tally + '_> {
@@ -143,26 +164,31 @@ struct NeuronTally<'a, R> {
     covered: Vec<BitSet>,
 }
 
-/// Neurons handled at a time, a multiple of 64: their state stays in the nearest cache while
-/// samples stream past, and no two threads share a word.
-const BLOCK: usize = 1024;
+/// Neurons handled at a time, a multiple of 64: their state (16 KiB at most) stays in the nearest
+/// cache while samples stream past, and no two threads share a word.
+fn block(each: usize) -> usize {
+    const BITS: usize = 1 << 17;
+    (BITS / each.max(1) / 64 * 64).clamp(64, 1024)
+}
 
 impl<R: Rule> Tally for NeuronTally<'_, R> {
     fn observe(&mut self, trace: &Trace<f32>) {
         let rule = &self.family.rule;
-        for (covered, &layer) in self.covered.iter_mut().zip(&self.family.layers) {
-            let values = trace.get(rule.point(layer));
+        for (group, covered) in self.covered.iter_mut().enumerate() {
+            let layer = self.family.layers[group];
+            let values = trace.get(self.family.point(group));
             let neurons = values.len() / trace.samples().max(1);
             let bars: Vec<f32> = values
                 .par_chunks_exact(neurons.max(1))
                 .map(|row| rule.bar(row))
                 .collect();
-            let words = BLOCK / 64 * rule.each();
+            let size = block(rule.each());
+            let words = size / 64 * rule.each();
             let blocks = covered.words_mut().par_chunks_mut(words).enumerate();
             blocks.for_each(|(block, covered)| {
-                let first = block * BLOCK;
+                let first = block * size;
                 for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
-                    let part = &row[first..neurons.min(first + BLOCK)];
+                    let part = &row[first..neurons.min(first + size)];
                     rule.mark(At { layer, first, bar }, part, covered);
                 }
             });

@@ -29,6 +29,8 @@ pub struct Parameters {
     pub threshold: Option<f64>,
     /// nc: `DeepXplore`'s form: outputs of a layer scaled to 0..1, channel means.
     pub scaled: bool,
+    /// nc: count the logits among the neurons, as the paper's figures do.
+    pub with_logits: bool,
     /// kmnc: sections per neuron.
     pub sections: usize,
     /// tknc: how many neurons of a layer count as its top.
@@ -65,6 +67,7 @@ impl Default for Parameters {
         Self {
             threshold: None,
             scaled: false,
+            with_logits: false,
             sections: Self::SECTIONS,
             top: Self::TOP,
             sigma: None,

@@ -8,6 +8,7 @@ use deepconcolic_network::ops::{
 
 use super::context::{Context, float, typed};
 use crate::onnx::import::Value;
+use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
@@ -60,7 +61,10 @@ pub fn gelu(context: &mut Context<'_>) -> Outputs {
     match context.string_or("approximate", "none")? {
         "none" => curve(context, Gelu::Exact),
         "tanh" => curve(context, Gelu::Tanh),
-        other => Err(format!("approximate=`{other}` is not one of none, tanh")),
+        other => Err(format!(
+            "approximate={} is not one of none, tanh",
+            quote(other)
+        )),
     }
 }
 
@@ -162,6 +166,9 @@ pub fn fused(
             context.add(Elementwise::new(op), &[input])
         }
         "HardSwish" => context.add(Elementwise::new(HardSwish), &[input]),
-        other => Err(format!("fused activation `{other}` is not supported")),
+        other => Err(format!(
+            "fused activation {} is not supported",
+            quote(other)
+        )),
     }
 }

@@ -5,6 +5,7 @@ use deepconcolic_network::ops::{AveragePool, MaxPool, Reduce, Window};
 use super::context::{Context, float};
 use super::conv::on_image;
 use crate::onnx::import::Value;
+use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
@@ -86,7 +87,7 @@ pub fn window(
         same @ ("SAME_UPPER" | "SAME_LOWER") => {
             keep_size(&mut window, [height, width], same == "SAME_LOWER")?;
         }
-        other => return Err(format!("auto_pad=`{other}` is not known")),
+        other => return Err(format!("auto_pad={} is not known", quote(other))),
     }
     Ok(window)
 }

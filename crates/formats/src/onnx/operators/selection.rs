@@ -6,6 +6,7 @@ use deepconcolic_network::{Shape, Tensor};
 use super::context::{Context, typed};
 use super::shape::extents;
 use crate::onnx::import::Value;
+use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
@@ -207,7 +208,10 @@ fn padded(extent: i64, before: i64, after: i64, mode: &str) -> Result<Vec<Option
                     Ok(Some(at.min(period - at) as usize))
                 }
                 "wrap" if extent > 0 => Ok(Some(at.rem_euclid(extent) as usize)),
-                other => Err(format!("mode `{other}` is not supported for this shape")),
+                other => Err(format!(
+                    "mode {} is not supported for this shape",
+                    quote(other)
+                )),
             }
         })
         .collect()

@@ -1,0 +1,451 @@
+//! `coverage`: what data cover, by any number of criteria in one pass.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use deepconcolic_concolic::{Domain, Measurement, Noise, answer, measure, profile};
+use deepconcolic_dataset::Samples;
+use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_network::Network;
+use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Profile, Setting};
+use deepconcolic_spec::{InputSpace, Property, RequirementFile, RequirementSet, Signature};
+use serde::Serialize;
+
+use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
+use crate::criteria::{self, CriterionArguments};
+use crate::exit::{Failure, Status};
+use crate::samples::{self, SampleInputs};
+use crate::{Outcome, model, profile_file};
+
+/// Measure what data cover of a model, by several criteria in one pass
+#[derive(Args)]
+#[command(after_long_help = criteria::help())]
+pub struct Coverage {
+    #[command(flatten)]
+    model: ModelArguments,
+    #[command(flatten)]
+    data: DataArguments,
+    /// A criterion by name; may be given several times (see --help for all of them)
+    #[arg(long, value_name = "C", required_unless_present = "requirements")]
+    criterion: Vec<String>,
+    /// Requirements of your own: a .dr file, or a .vnnlib file (also .gz)
+    #[arg(long, value_name = "FILE")]
+    requirements: Option<PathBuf>,
+    /// Show up to N open requirements of each criterion
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    open: usize,
+    /// Also print the first N requirements of each criterion as formulas
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    print: usize,
+    /// Bounds for nbc, snac, kmnc come from these data, or from a saved profile (default: the first
+    /// tenth of the data)
+    #[arg(long, value_name = "DATA")]
+    profile: Option<PathBuf>,
+    /// Save the profile for the next time
+    #[arg(long, value_name = "FILE.npz")]
+    save_profile: Option<PathBuf>,
+    /// The domain of every input element (default: 0..1 for images, else the observed ranges)
+    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
+    domain: Option<String>,
+    /// Do not measure as many noise inputs for comparison
+    #[arg(long)]
+    no_noise: bool,
+    /// Seed of the noise
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    rng_seed: u64,
+    /// Write the figures as JSON (`-` for standard output)
+    #[arg(long, value_name = "F")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    knobs: CriterionArguments,
+    #[command(flatten)]
+    threads: ThreadArguments,
+}
+
+#[derive(Serialize)]
+struct Report {
+    samples: usize,
+    layout: String,
+    domain: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+    /// Samples by the label the network gives them.
+    classes: Vec<usize>,
+    criteria: Vec<CriterionReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requirements: Option<RequirementReport>,
+}
+
+#[derive(Serialize)]
+struct CriterionReport {
+    name: &'static str,
+    definition: &'static str,
+    total: usize,
+    covered: usize,
+    coverage: f64,
+    /// Share that as many inputs of uniform noise cover.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise: Option<f64>,
+    layers: Vec<LayerReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    formulas: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LayerReport {
+    name: String,
+    total: usize,
+    covered: usize,
+}
+
+#[derive(Serialize)]
+struct RequirementReport {
+    file: PathBuf,
+    total: usize,
+    covered: usize,
+    coverage: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<String>,
+}
+
+fn share(covered: usize, total: usize) -> f64 {
+    if total == 0 { 1.0 } else { covered as f64 / total as f64 }
+}
+
+impl Coverage {
+    /// Measures and reports.
+    pub fn run(&self) -> Outcome {
+        self.threads.apply()?;
+        let chosen: Vec<&'static dyn Criterion> = self
+            .criterion
+            .iter()
+            .map(|name| criteria::find(name))
+            .collect::<Result<_, _>>()?;
+        let network = model::load(&self.model)?.network;
+        let requirements = self.requirements(&network)?;
+        let data = self.data.open(&network)?;
+        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
+        let space = domain.space(samples::pixels(&network));
+        let (profile, profile_words) = self.profile(&network, &data, &chosen)?;
+        let families = self.families(&network, &data, &chosen, profile.as_ref(), &space)?;
+        let measured = measure(&network, &SampleInputs(&data), &families);
+        let noise = self.noise(&network, domain, data.len(), &families);
+        let report = Report {
+            samples: data.len(),
+            layout: data.layout().to_owned(),
+            domain: domain_words,
+            profile: profile_words,
+            accuracy: measured.accuracy.map(|a| share(a.right, a.total)),
+            classes: measured.classes.clone(),
+            criteria: chosen
+                .iter()
+                .enumerate()
+                .map(|(i, criterion)| {
+                    let noise = noise.as_ref().map(|n| n.covered[i].as_slice());
+                    let family = families[i].as_ref();
+                    self.criterion(&network, *criterion, family, &measured.covered[i], noise)
+                })
+                .collect(),
+            requirements: match requirements {
+                Some(set) => Some(self.answers(&network, &data, &set, &space)?),
+                None => None,
+            },
+        };
+        self.write(&report)
+    }
+
+    fn requirements(&self, network: &Network) -> Result<Option<RequirementSet>, Failure> {
+        let Some(path) = &self.requirements else {
+            return Ok(None);
+        };
+        load_requirements(path, network).map(Some)
+    }
+
+    /// The profile to compare with, if a criterion needs one, and where it is from.
+    fn profile(
+        &self,
+        network: &Network,
+        data: &Samples,
+        chosen: &[&dyn Criterion],
+    ) -> Result<(Option<Profile>, Option<String>), Failure> {
+        let needed = self.save_profile.is_some() || chosen.iter().any(|c| c.needs_profile());
+        if !needed {
+            return Ok((None, None));
+        }
+        let (found, words) = match &self.profile {
+            None => {
+                let count = data.len().div_ceil(10);
+                let words = format!("the first tenth of the data ({count} samples)");
+                (profile(network, &SampleInputs(data), count), words)
+            }
+            Some(path) => match profile_file::load(path, network)? {
+                Some(saved) => {
+                    let words = format!("{} ({} samples)", path.display(), saved.samples());
+                    (saved, words)
+                }
+                None => {
+                    let samples = self.data.open_as(path, network)?;
+                    let words = format!("{} ({} samples)", path.display(), samples.len());
+                    (profile(network, &SampleInputs(&samples), samples.len()), words)
+                }
+            },
+        };
+        if let Some(path) = &self.save_profile {
+            profile_file::save(path, network, &found)?;
+        }
+        Ok((Some(found), Some(words)))
+    }
+
+    fn families(
+        &self,
+        network: &Network,
+        data: &Samples,
+        chosen: &[&dyn Criterion],
+        profile: Option<&Profile>,
+        space: &InputSpace,
+    ) -> Result<Vec<Box<dyn Family>>, Failure> {
+        let parameters = self.knobs.parameters()?;
+        let selection = self.knobs.selection(network)?;
+        // Regions are balls round the data themselves.
+        let seeds: Vec<Vec<f32>> = match parameters.radius {
+            Some(_) => (0..data.len()).map(|s| data.sample(s)).collect(),
+            None => Vec::new(),
+        };
+        let setting = Setting {
+            network,
+            selection: &selection,
+            parameters: &parameters,
+            seeds: &seeds,
+            space,
+            profile,
+        };
+        chosen
+            .iter()
+            .map(|criterion| {
+                let refuse = |why| Failure::Usage(format!("{}: {why}", criterion.name()));
+                criterion.family(&setting).map_err(refuse)
+            })
+            .collect()
+    }
+
+    fn noise(
+        &self,
+        network: &Network,
+        domain: Domain,
+        count: usize,
+        families: &[Box<dyn Family>],
+    ) -> Option<Measurement> {
+        if self.no_noise || families.is_empty() {
+            return None;
+        }
+        let noise = Noise::new(domain, count, self.rng_seed);
+        Some(measure(network, &noise, families))
+    }
+
+    fn criterion(
+        &self,
+        network: &Network,
+        criterion: &'static dyn Criterion,
+        family: &dyn Family,
+        covered: &[BitSet],
+        noise: Option<&[BitSet]>,
+    ) -> CriterionReport {
+        let groups = family.groups();
+        let count = |covered: &[BitSet]| -> usize {
+            let groups = groups.iter().zip(covered);
+            groups.map(|(group, covered)| covered.count_without(&group.void)).sum()
+        };
+        let total = groups.iter().map(|g| g.total()).sum();
+        let done = count(covered);
+        let slots = groups.iter().enumerate().flat_map(|(g, group)| {
+            let required = (0..group.slots()).filter(|&s| !group.void.contains(s));
+            required.map(move |s| (g, s))
+        });
+        let open = slots.clone().filter(|&(g, s)| !covered[g].contains(s));
+        CriterionReport {
+            name: criterion.name(),
+            definition: criterion.definition(),
+            total,
+            covered: done,
+            coverage: share(done, total),
+            noise: noise.map(|n| share(count(n), total)),
+            layers: layers(network, family, covered),
+            open: open.take(self.open).map(|(g, s)| family.label(g, s)).collect(),
+            formulas: slots
+                .take(self.print)
+                .map(|(g, s)| match family.requirement(g, s) {
+                    Ok(requirement) => requirement.to_string(),
+                    Err(why) => format!("# {} cannot be a formula: {why}", family.label(g, s)),
+                })
+                .collect(),
+            notes: family.notes(),
+        }
+    }
+
+    fn answers(
+        &self,
+        network: &Network,
+        data: &Samples,
+        set: &RequirementSet,
+        space: &InputSpace,
+    ) -> Result<RequirementReport, Failure> {
+        let path = self.requirements.clone().unwrap_or_default();
+        let in_file = |e: deepconcolic_spec::Error| e.in_file(&path.display().to_string());
+        let answers = answer(network, &SampleInputs(data), set, space).map_err(in_file)?;
+        let covered = answers.iter().filter(|a| a.is_met()).count();
+        let open = (0..answers.len()).filter(|&i| !answers[i].is_met()).take(self.open);
+        Ok(RequirementReport {
+            total: answers.len(),
+            covered,
+            coverage: share(covered, answers.len()),
+            open: open
+                .map(|i| set.get(i).map(|requirement| requirement.to_string()))
+                .collect::<Result<_, _>>()
+                .map_err(in_file)?,
+            file: path,
+        })
+    }
+
+    fn write(&self, report: &Report) -> Outcome {
+        let mut out = io::stdout().lock();
+        match self.json.as_deref() {
+            Some(path) if path == Path::new("-") => {
+                serde_json::to_writer_pretty(&mut out, report).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+            json => {
+                report.print(&mut out)?;
+                if let Some(path) = json {
+                    let mut file = AtomicFile::create(path)?;
+                    let refuse = |e| Failure::Usage(format!("{}: {e}", path.display()));
+                    serde_json::to_writer_pretty(&mut file, report)
+                        .map_err(io::Error::from)
+                        .and_then(|()| writeln!(file))
+                        .map_err(refuse)?;
+                    file.commit()?;
+                }
+            }
+        }
+        Ok(Status::Done)
+    }
+}
+
+/// Requirements from a file, resolved against the network.
+fn load_requirements(path: &Path, network: &Network) -> Result<RequirementSet, Failure> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path)
+        .map_err(|e| Failure::Usage(format!("{name} cannot be read: {e}")))?;
+    let signature = Signature::of(network);
+    let in_file = |e: deepconcolic_spec::Error| e.in_file(&name);
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let file = if plain.ends_with(".vnnlib") {
+        let property = Property::from_bytes(&bytes).map_err(in_file)?;
+        let requirement = property.requirement(&signature).map_err(in_file)?;
+        RequirementFile::parse(&requirement.to_string())
+    } else {
+        RequirementFile::from_bytes(&bytes)
+    };
+    Ok(file
+        .and_then(|file| file.resolve(&signature))
+        .map_err(in_file)?)
+}
+
+/// Figures by layer; several groups of one layer (pairs) are one row.
+fn layers(network: &Network, family: &dyn Family, covered: &[BitSet]) -> Vec<LayerReport> {
+    let mut rows: Vec<LayerReport> = Vec::new();
+    for (group, covered) in family.groups().iter().zip(covered) {
+        let name = match group.layer {
+            Some(layer) => network.layers()[layer].name(),
+            None => "output",
+        };
+        let done = covered.count_without(&group.void);
+        match rows.iter_mut().find(|row| row.name == name) {
+            Some(row) => {
+                row.total += group.total();
+                row.covered += done;
+            }
+            None => rows.push(LayerReport {
+                name: name.to_owned(),
+                total: group.total(),
+                covered: done,
+            }),
+        }
+    }
+    rows
+}
+
+impl Report {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} samples ({}), domain {}", self.samples, self.layout, self.domain)?;
+        if let Some(profile) = &self.profile {
+            writeln!(out, "profile: {profile}")?;
+        }
+        if let Some(accuracy) = self.accuracy {
+            writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
+        }
+        let classes: Vec<String> = self.classes.iter().map(ToString::to_string).collect();
+        writeln!(out, "samples by predicted class: {}", classes.join(" "))?;
+        for criterion in &self.criteria {
+            criterion.print(out)?;
+        }
+        if let Some(requirements) = &self.requirements {
+            writeln!(
+                out,
+                "\n{}: {} of {} requirements met ({:.2} %)",
+                requirements.file.display(),
+                requirements.covered,
+                requirements.total,
+                requirements.coverage * 100.0
+            )?;
+            for open in &requirements.open {
+                writeln!(out, "  open: {open}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CriterionReport {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "\n{}: {}", self.name, self.definition)?;
+        let noise = match self.noise {
+            Some(noise) => format!("; as many noise inputs: {:.2} %", noise * 100.0),
+            None => String::new(),
+        };
+        writeln!(
+            out,
+            "  {} of {} covered: {:.2} %{noise}",
+            self.covered,
+            self.total,
+            self.coverage * 100.0
+        )?;
+        let width = self.layers.iter().map(|l| l.name.len()).max().unwrap_or(0);
+        for layer in &self.layers {
+            writeln!(
+                out,
+                "  {:width$}  {:>10} of {:>10}  {:>6.2} %",
+                layer.name,
+                layer.covered,
+                layer.total,
+                share(layer.covered, layer.total) * 100.0
+            )?;
+        }
+        for note in &self.notes {
+            writeln!(out, "  note: {note}")?;
+        }
+        for formula in &self.formulas {
+            writeln!(out, "  {formula}")?;
+        }
+        for open in &self.open {
+            writeln!(out, "  open: {open}")?;
+        }
+        Ok(())
+    }
+}

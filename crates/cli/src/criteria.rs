@@ -1,0 +1,147 @@
+//! Arguments that choose and tune criteria.
+
+use clap::{Args, ValueEnum};
+use deepconcolic_network::Network;
+use deepconcolic_spec::Norm;
+use deepconcolic_spec::criteria::{self, Criterion, LipschitzOutput, Parameters, Scope, Selection};
+
+use crate::exit::Failure;
+
+/// Knobs of criteria.
+#[derive(Args)]
+pub struct CriterionArguments {
+    /// nc: a neuron counts when v exceeds T, instead of u >= 0
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    threshold: Option<f64>,
+    /// nc: `DeepXplore`'s form: a layer's outputs scaled to 0..1, one requirement a channel
+    #[arg(long)]
+    scaled: bool,
+    /// nc: count the logits as neurons too, as the paper's figures do
+    #[arg(long)]
+    with_logits: bool,
+    /// kmnc: sections of a neuron's range
+    #[arg(long, value_name = "K", default_value_t = Parameters::SECTIONS)]
+    sections: usize,
+    /// tknc: how many neurons of a layer are its top
+    #[arg(long, value_name = "K", default_value_t = Parameters::TOP)]
+    top: usize,
+    /// vsc, svc, vvc: a value changes when it grows by this factor (default: 2; 5 for the condition
+    /// of vvc)
+    #[arg(long, value_name = "S")]
+    sigma: Option<f64>,
+    /// Pair criteria: whose signs must not change: all of the layer's, or the decision's field's
+    #[arg(long, value_enum, default_value_t = ScopeArgument::Layer)]
+    ssc_scope: ScopeArgument,
+    /// lipschitz: the constant c
+    #[arg(long, value_name = "C", default_value_t = 10.0)]
+    constant: f64,
+    /// lipschitz: compare all logits, or that of the seed's label
+    #[arg(long, value_enum, default_value_t = OutputArgument::All)]
+    lipschitz_output: OutputArgument,
+    /// lipschitz: the norm of both differences: linf, l1 or l2
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
+    ratio_norm: Norm,
+    /// lipschitz, safety: the norm of a region: linf, l1, l2, l0 (pixels) or l0-elements
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
+    norm: Norm,
+    /// lipschitz, safety: the radius of the region round each seed, in units of the domain's width,
+    /// or `none`
+    #[arg(long, value_name = "R")]
+    radius: Option<String>,
+    /// Require only these layers, by name or number (for pairs: of the decisions)
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    layers: Vec<String>,
+    /// Require only these neurons: LAYER:I,J,... (may be given again for another layer)
+    #[arg(long, value_name = "LAYER:I,J")]
+    neurons: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScopeArgument {
+    Layer,
+    Field,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OutputArgument {
+    Label,
+    All,
+}
+
+fn norm(name: &str) -> Result<Norm, String> {
+    Norm::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Norm::ALL.iter().map(|n| n.name()).collect();
+        format!("not a norm; there are {}", names.join(", "))
+    })
+}
+
+/// The criterion of a name given by the user.
+pub fn find(name: &str) -> Result<&'static dyn Criterion, Failure> {
+    criteria::find(name).ok_or_else(|| {
+        let names: Vec<&str> = criteria::ALL.iter().map(|c| c.name()).collect();
+        Failure::Usage(format!(
+            "there is no criterion `{name}`; there are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// What the help says about criteria.
+pub fn help() -> String {
+    let mut text = String::from("Criteria:\n");
+    for criterion in criteria::ALL {
+        let (name, definition) = (criterion.name(), criterion.definition());
+        text.push_str(&format!("  {name:10} {definition}\n"));
+    }
+    text
+}
+
+impl CriterionArguments {
+    /// The parameters they say, checked.
+    pub fn parameters(&self) -> Result<Parameters, Failure> {
+        let usage = |message: &str| Err(Failure::Usage(message.into()));
+        if self.sigma.is_some_and(|s| !s.is_finite() || s <= 0.0) {
+            return usage("--sigma must be a positive number");
+        }
+        if !self.constant.is_finite() || self.constant < 0.0 {
+            return usage("--constant must be a number of at least 0");
+        }
+        if self.threshold.is_some_and(f64::is_nan) {
+            return usage("--threshold must be a number");
+        }
+        let radius = match self.radius.as_deref() {
+            None | Some("none") => None,
+            Some(text) => match text.parse::<f64>() {
+                Ok(radius) if radius.is_finite() && radius >= 0.0 => Some(radius),
+                _ => return usage("--radius must be a number of at least 0, or none"),
+            },
+        };
+        Ok(Parameters {
+            threshold: self.threshold,
+            scaled: self.scaled,
+            with_logits: self.with_logits,
+            sections: self.sections,
+            top: self.top,
+            sigma: self.sigma,
+            scope: match self.ssc_scope {
+                ScopeArgument::Layer => Scope::Layer,
+                ScopeArgument::Field => Scope::Field,
+            },
+            constant: self.constant,
+            lipschitz_output: match self.lipschitz_output {
+                OutputArgument::Label => LipschitzOutput::Label,
+                OutputArgument::All => LipschitzOutput::All,
+            },
+            ratio_norm: self.ratio_norm,
+            norm: self.norm,
+            radius,
+        })
+    }
+
+    /// The neurons they select.
+    pub fn selection(&self, network: &Network) -> Result<Selection, Failure> {
+        let layers: Vec<&str> = self.layers.iter().map(String::as_str).collect();
+        let neurons: Vec<&str> = self.neurons.iter().map(String::as_str).collect();
+        Selection::parse(network, &layers, &neurons).map_err(Failure::Usage)
+    }
+}

@@ -1,0 +1,186 @@
+//! Requirements that a user wrote, evaluated over inputs.
+//!
+//! A requirement on one input is judged batch by batch. One on two inputs needs every pair of tests,
+//! so what it looks at is kept for all tests, and each costs a formula per pair.
+
+use deepconcolic_network::{Network, Pass, Point, Trace};
+use deepconcolic_spec::{
+    Activation, Assignment, Error, Evaluator, Formula, InputSpace, Inputs as Arity, Observations,
+    Quantifier, Requirement, RequirementSet,
+};
+
+use crate::Inputs;
+use crate::coverage::each_batch;
+
+/// What a suite says about one requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Met; for `exists`, the first tests that meet it (the same number twice for one input).
+    Met(Option<(usize, usize)>),
+    /// Not met; for `forall`, the first tests that break it.
+    Open(Option<(usize, usize)>),
+}
+
+impl Answer {
+    /// Whether the requirement is met.
+    pub fn is_met(self) -> bool {
+        matches!(self, Self::Met(_))
+    }
+}
+
+/// Evaluates requirements over all inputs, in their order.
+pub fn answer(
+    network: &Network,
+    inputs: &dyn Inputs,
+    requirements: &RequirementSet,
+    space: &InputSpace,
+) -> Result<Vec<Answer>, Error> {
+    let all: Vec<Requirement> = requirements.iter().collect::<Result<_, _>>()?;
+    let pass = Pass::keep(points(network, &all));
+    // A requirement is decided by one assignment that satisfies its goal: the witness of an
+    // exists, the counterexample of a forall.
+    let goals: Vec<Formula> = all.iter().map(Requirement::goal).collect();
+    let mut decisive: Vec<Option<(usize, usize)>> = vec![None; all.len()];
+    let has_pairs = all.iter().any(|r| r.inputs == Arity::Two);
+    let mut kept = Kept::new(network, &pass);
+    each_batch(network, inputs, inputs.len(), &pass, |first, trace| {
+        let batch = Kept::of(network, trace, &pass);
+        let evaluator = Evaluator::new(&batch, space);
+        for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
+            if requirement.inputs == Arity::One && found.is_none() {
+                let test = (0..trace.samples())
+                    .find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
+                *found = test.map(|t| (first + t, first + t));
+            }
+        }
+        if has_pairs {
+            kept.extend(&batch);
+        }
+    });
+    if has_pairs {
+        let evaluator = Evaluator::new(&kept, space);
+        for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
+            if requirement.inputs == Arity::Two {
+                *found = evaluator
+                    .assignments(Arity::Two)
+                    .find(|&tests| evaluator.satisfies(goal, tests))
+                    .map(|tests| match tests {
+                        Assignment::One(t) => (t, t),
+                        Assignment::Two(a, b) => (a, b),
+                    });
+            }
+        }
+    }
+    Ok(all
+        .iter()
+        .zip(decisive)
+        .map(|(requirement, found)| match (requirement.quantifier, found) {
+            (Quantifier::Exists, Some(_)) => Answer::Met(found),
+            (Quantifier::Exists, None) => Answer::Open(None),
+            (Quantifier::Forall, Some(_)) => Answer::Open(found),
+            (Quantifier::Forall, None) => Answer::Met(None),
+        })
+        .collect())
+}
+
+/// The tensors that requirements look at.
+fn points(network: &Network, requirements: &[Requirement]) -> Vec<Point> {
+    let mut points = vec![Point::Input];
+    for requirement in requirements {
+        visit_variables(&requirement.formula, &mut |layer, activation| {
+            let point = point(network, layer, activation);
+            if !points.contains(&point) {
+                points.push(point);
+            }
+        });
+    }
+    points
+}
+
+fn visit_variables(formula: &Formula, visit: &mut impl FnMut(usize, Activation)) {
+    match formula {
+        Formula::Compare(comparison) => {
+            for (_, var) in &comparison.linear.terms {
+                visit(var.layer, var.activation);
+            }
+        }
+        Formula::Within { .. } | Formula::Distance { .. } => {}
+        Formula::Not(inner) => visit_variables(inner, visit),
+        Formula::And(of) | Formula::Or(of) | Formula::Count { of, .. } => {
+            of.iter().for_each(|f| visit_variables(f, visit));
+        }
+        Formula::Iff(a, b) | Formula::Xor(a, b) => {
+            visit_variables(a, visit);
+            visit_variables(b, visit);
+        }
+    }
+}
+
+/// The tensor that a layer's number and side of the activation mean.
+fn point(network: &Network, layer: usize, activation: Activation) -> Point {
+    match (layer, activation) {
+        (1, _) => Point::Input,
+        (k, _) if k == network.layers().len() + 2 => Point::Logits,
+        (k, Activation::Pre) => Point::Pre(k - 2),
+        (k, Activation::Post) => Point::Post(k - 2),
+    }
+}
+
+/// What requirements look at, for many tests.
+struct Kept<'a> {
+    network: &'a Network,
+    tests: usize,
+    tensors: Vec<(Point, Vec<f32>)>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(network: &'a Network, pass: &Pass) -> Self {
+        Self {
+            network,
+            tests: 0,
+            tensors: pass.points().iter().map(|&p| (p, Vec::new())).collect(),
+        }
+    }
+
+    fn of(network: &'a Network, trace: &Trace<f32>, pass: &Pass) -> Self {
+        let tensors = pass.points().iter().map(|&p| (p, trace.get(p).to_vec()));
+        Self {
+            network,
+            tests: trace.samples(),
+            tensors: tensors.collect(),
+        }
+    }
+
+    fn extend(&mut self, batch: &Self) {
+        self.tests += batch.tests;
+        for ((_, all), (_, part)) in self.tensors.iter_mut().zip(&batch.tensors) {
+            all.extend_from_slice(part);
+        }
+    }
+
+    fn row(&self, point: Point, test: usize) -> &[f32] {
+        let found = self.tensors.iter().find(|(kept, _)| *kept == point);
+        found.map_or(&[], |(_, data)| {
+            let each = data.len() / self.tests.max(1);
+            &data[test * each..(test + 1) * each]
+        })
+    }
+}
+
+impl Observations for Kept<'_> {
+    fn tests(&self) -> usize {
+        self.tests
+    }
+
+    fn u(&self, test: usize, layer: usize, neuron: usize) -> f32 {
+        self.row(point(self.network, layer, Activation::Pre), test)[neuron]
+    }
+
+    fn v(&self, test: usize, layer: usize, neuron: usize) -> f32 {
+        self.row(point(self.network, layer, Activation::Post), test)[neuron]
+    }
+
+    fn input(&self, test: usize) -> &[f32] {
+        self.row(Point::Input, test)
+    }
+}
