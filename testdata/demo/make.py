@@ -1,8 +1,8 @@
 """Trains the demo network and picks the demo images: same machine, same packages, same bytes.
 
-    python3 -m venv /tmp/venv
-    /tmp/venv/bin/pip install numpy onnx
-    /tmp/venv/bin/python testdata/demo/make.py
+    python3 -m venv ../demo-venv
+    ../demo-venv/bin/pip install numpy onnx
+    ../demo-venv/bin/python testdata/demo/make.py
 
 The images come from Debian's package dataset-fashion-mnist, which this script downloads (with
 apt-get, on Debian or Ubuntu) and unpacks into a temporary folder. Elsewhere, or offline, unpack the

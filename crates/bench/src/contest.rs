@@ -22,11 +22,16 @@ pub const ROUNDS: usize = 31;
 const BLOCK: f64 = 0.06;
 
 impl Contest {
+    /// As many rounds as short runs need.
+    pub fn hold(sides: Vec<Side<'_>>) -> Result<Self, BenchError> {
+        Self::hold_for(ROUNDS, sides)
+    }
+
     /// The sides take turns at going first, and a round that warms them up is thrown away.
-    pub fn hold(mut sides: Vec<Side<'_>>) -> Result<Self, BenchError> {
+    pub fn hold_for(number: usize, mut sides: Vec<Side<'_>>) -> Result<Self, BenchError> {
         let count = sides.len();
-        let mut rounds = Vec::with_capacity(ROUNDS);
-        for round in 0..=ROUNDS {
+        let mut rounds = Vec::with_capacity(number);
+        for round in 0..=number {
             let mut blocks = vec![Vec::new(); count];
             for turn in 0..count {
                 let side = (round + turn) % count;
@@ -74,7 +79,12 @@ pub fn side<'a, R: Send>(
     (runs, Box::new(move || Ok(time(pool, runs, &mut run))))
 }
 
-fn time<R: Send>(pool: &ThreadPool, runs: usize, mut run: impl FnMut() -> R + Send) -> Vec<f64> {
+/// Seconds of each of so many runs on a pool's threads.
+pub fn time<R: Send>(
+    pool: &ThreadPool,
+    runs: usize,
+    mut run: impl FnMut() -> R + Send,
+) -> Vec<f64> {
     pool.install(|| {
         (0..runs)
             .map(|_| {
@@ -84,6 +94,13 @@ fn time<R: Send>(pool: &ThreadPool, runs: usize, mut run: impl FnMut() -> R + Se
             })
             .collect()
     })
+}
+
+/// What else the machine has to do.
+pub fn print_load() {
+    if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
+        println!("load of the machine before we start: {}", load.trim());
+    }
 }
 
 fn middle(values: &[f64]) -> f64 {

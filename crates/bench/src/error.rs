@@ -33,6 +33,20 @@ pub enum BenchError {
     /// A thread pool.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),
+    /// A model that a target is set for is not there.
+    #[error("{0}; name a folder with --models")]
+    NoModel(String),
+    /// A criterion that does not apply to the network.
+    #[error("{name}: {reason}")]
+    Criterion {
+        /// What it is called.
+        name: String,
+        /// Why it does not.
+        reason: String,
+    },
+    /// Requirements of the benchmark's own.
+    #[error(transparent)]
+    Requirements(#[from] deepconcolic_spec::Error),
     /// A model we could not load.
     #[error(transparent)]
     Model(#[from] deepconcolic_formats::LoadError),

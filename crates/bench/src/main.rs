@@ -1,4 +1,5 @@
-//! Measures deepconcolic against onnxruntime: `cargo run --release -p deepconcolic-bench -- runtime`.
+//! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
+//! `-- coverage` against the forward passes that it cannot do without.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -6,6 +7,7 @@
 mod allocator;
 mod conformance;
 mod contest;
+mod coverage;
 mod deviation;
 mod error;
 mod inputs;
@@ -41,6 +43,8 @@ struct Arguments {
 enum Command {
     /// Answers, speed and memory of the network runtime against onnxruntime.
     Runtime(Runtime),
+    /// Time and memory of measuring coverage, the paper's figures, the requirement language.
+    Coverage(Coverage),
 }
 
 #[derive(Args)]
@@ -63,6 +67,30 @@ enum Part {
     Memory,
 }
 
+#[derive(Args)]
+struct Coverage {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<CoveragePart>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CoveragePart {
+    /// Peak memory of measuring.
+    Memory,
+    /// Measuring against running.
+    Speed,
+    /// Neuron coverage as the paper has it.
+    Paper,
+    /// Parsing and resolving requirements.
+    Language,
+    /// The family of sign-sign pairs.
+    Pairs,
+}
+
 impl Runtime {
     /// Whether all targets were met.
     fn run(self) -> Result<bool, BenchError> {
@@ -71,7 +99,7 @@ impl Runtime {
         println!(
             "kernels: {}; cores: {}; onnxruntime {}",
             f32::kernel().name,
-            std::thread::available_parallelism().map_or(1, usize::from),
+            cores(),
             reference.version()?
         );
         let shelf = Shelf::new(self.models);
@@ -90,9 +118,44 @@ impl Runtime {
     }
 }
 
+impl Coverage {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        // First, while nothing else has been allocated.
+        if wants(CoveragePart::Memory) {
+            verdicts.extend(coverage::memory(&shelf)?);
+        }
+        if wants(CoveragePart::Speed) {
+            verdicts.extend(coverage::speed(&shelf)?);
+        }
+        if wants(CoveragePart::Paper) {
+            verdicts.extend(coverage::paper(&shelf)?);
+        }
+        if wants(CoveragePart::Language) {
+            verdicts.extend(coverage::language(&shelf)?);
+        }
+        if wants(CoveragePart::Pairs) {
+            verdicts.extend(coverage::pairs(&shelf)?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
+/// How many cores there are.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn main() -> ExitCode {
-    let Command::Runtime(runtime) = Arguments::parse().command;
-    match runtime.run() {
+    let met = match Arguments::parse().command {
+        Command::Runtime(runtime) => runtime.run(),
+        Command::Coverage(coverage) => coverage.run(),
+    };
+    match met {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::conformance::answers;
-use crate::contest::{Contest, ROUNDS, Side, side};
+use crate::contest::{Contest, ROUNDS, Side, print_load, side};
+use crate::cores;
 use crate::deviation::{LIMIT, worst};
 use crate::error::BenchError;
 use crate::inputs::inputs;
@@ -73,9 +74,7 @@ pub fn run(shelf: &Shelf, reference: &mut Reference) -> Result<Vec<Verdict>, Ben
     println!(
         "{ROUNDS} rounds, both sides in turn in each; ratio: median over rounds, (best): fastest runs of all"
     );
-    if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
-        println!("load of the machine before we start: {}", load.trim());
-    }
+    print_load();
     let subject = Subject::load(shelf, &model)?;
     let one = pool(1)?;
     let verdicts = vec![
@@ -218,7 +217,7 @@ fn threads(subject: &Subject, one: &ThreadPool) -> Result<Verdict, BenchError> {
         contest.compare(2, 3)
     );
     let ratio = contest.ratio(0, 1);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let what = format!(
         "forward on two threads: {ratio:.3} times as fast as on one (at least 1.7; {cores} cores gave two separate products {:.3})",
         contest.ratio(2, 3)

@@ -98,19 +98,19 @@ pub struct ThreadArguments {
 }
 
 impl ThreadArguments {
-    /// Sets the number of threads for this process.
-    pub fn apply(&self) -> Result<(), Failure> {
-        let Some(threads) = self.threads else {
-            return Ok(());
-        };
-        if !(1..=MOST_THREADS).contains(&threads) {
+    /// Runs work on so many threads. All of it runs inside the pool, so that its parallel parts need
+    /// not be handed over from outside, one by one.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+        let threads = self.threads.unwrap_or(0);
+        if self.threads.is_some() && !(1..=MOST_THREADS).contains(&threads) {
             return Err(Failure::Usage(format!(
                 "--threads must be from 1 to {MOST_THREADS}, not {threads}"
             )));
         }
-        rayon::ThreadPoolBuilder::new()
+        let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
-            .build_global()
-            .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))
+            .build()
+            .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))?;
+        Ok(pool.install(work))
     }
 }

@@ -8,7 +8,7 @@ use deepconcolic_concolic::{Domain, Measurement, Noise, answer, measure, profile
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Profile, Setting};
+use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
 use deepconcolic_spec::{InputSpace, Property, RequirementFile, RequirementSet, Signature};
 use serde::Serialize;
 
@@ -116,13 +116,20 @@ struct RequirementReport {
 }
 
 fn share(covered: usize, total: usize) -> f64 {
-    if total == 0 { 1.0 } else { covered as f64 / total as f64 }
+    if total == 0 {
+        1.0
+    } else {
+        covered as f64 / total as f64
+    }
 }
 
 impl Coverage {
     /// Measures and reports.
     pub fn run(&self) -> Outcome {
-        self.threads.apply()?;
+        self.threads.run(|| self.work())?
+    }
+
+    fn work(&self) -> Outcome {
         let chosen: Vec<&'static dyn Criterion> = self
             .criterion
             .iter()
@@ -185,17 +192,16 @@ impl Coverage {
                 let words = format!("the first tenth of the data ({count} samples)");
                 (profile(network, &SampleInputs(data), count), words)
             }
-            Some(path) => match profile_file::load(path, network)? {
-                Some(saved) => {
-                    let words = format!("{} ({} samples)", path.display(), saved.samples());
-                    (saved, words)
-                }
-                None => {
+            Some(path) => {
+                let found = if let Some(saved) = profile_file::load(path, network)? {
+                    saved
+                } else {
                     let samples = self.data.open_as(path, network)?;
-                    let words = format!("{} ({} samples)", path.display(), samples.len());
-                    (profile(network, &SampleInputs(&samples), samples.len()), words)
-                }
-            },
+                    profile(network, &SampleInputs(&samples), samples.len())
+                };
+                let words = format!("{} ({} samples)", path.display(), found.samples());
+                (found, words)
+            }
         };
         if let Some(path) = &self.save_profile {
             profile_file::save(path, network, &found)?;
@@ -260,9 +266,11 @@ impl Coverage {
         let groups = family.groups();
         let count = |covered: &[BitSet]| -> usize {
             let groups = groups.iter().zip(covered);
-            groups.map(|(group, covered)| covered.count_without(&group.void)).sum()
+            groups
+                .map(|(group, covered)| covered.count_without(&group.void))
+                .sum()
         };
-        let total = groups.iter().map(|g| g.total()).sum();
+        let total = groups.iter().map(Group::total).sum();
         let done = count(covered);
         let slots = groups.iter().enumerate().flat_map(|(g, group)| {
             let required = (0..group.slots()).filter(|&s| !group.void.contains(s));
@@ -277,7 +285,10 @@ impl Coverage {
             coverage: share(done, total),
             noise: noise.map(|n| share(count(n), total)),
             layers: layers(network, family, covered),
-            open: open.take(self.open).map(|(g, s)| family.label(g, s)).collect(),
+            open: open
+                .take(self.open)
+                .map(|(g, s)| family.label(g, s))
+                .collect(),
             formulas: slots
                 .take(self.print)
                 .map(|(g, s)| match family.requirement(g, s) {
@@ -300,7 +311,9 @@ impl Coverage {
         let in_file = |e: deepconcolic_spec::Error| e.in_file(&path.display().to_string());
         let answers = answer(network, &SampleInputs(data), set, space).map_err(in_file)?;
         let covered = answers.iter().filter(|a| a.is_met()).count();
-        let open = (0..answers.len()).filter(|&i| !answers[i].is_met()).take(self.open);
+        let open = (0..answers.len())
+            .filter(|&i| !answers[i].is_met())
+            .take(self.open);
         Ok(RequirementReport {
             total: answers.len(),
             covered,
@@ -340,8 +353,8 @@ impl Coverage {
 /// Requirements from a file, resolved against the network.
 fn load_requirements(path: &Path, network: &Network) -> Result<RequirementSet, Failure> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path)
-        .map_err(|e| Failure::Usage(format!("{name} cannot be read: {e}")))?;
+    let bytes =
+        std::fs::read(path).map_err(|e| Failure::Usage(format!("{name} cannot be read: {e}")))?;
     let signature = Signature::of(network);
     let in_file = |e: deepconcolic_spec::Error| e.in_file(&name);
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
@@ -383,7 +396,11 @@ fn layers(network: &Network, family: &dyn Family, covered: &[BitSet]) -> Vec<Lay
 
 impl Report {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{} samples ({}), domain {}", self.samples, self.layout, self.domain)?;
+        writeln!(
+            out,
+            "{} samples ({}), domain {}",
+            self.samples, self.layout, self.domain
+        )?;
         if let Some(profile) = &self.profile {
             writeln!(out, "profile: {profile}")?;
         }

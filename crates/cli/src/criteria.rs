@@ -88,12 +88,11 @@ pub fn find(name: &str) -> Result<&'static dyn Criterion, Failure> {
 
 /// What the help says about criteria.
 pub fn help() -> String {
-    let mut text = String::from("Criteria:\n");
-    for criterion in criteria::ALL {
-        let (name, definition) = (criterion.name(), criterion.definition());
-        text.push_str(&format!("  {name:10} {definition}\n"));
-    }
-    text
+    let line = |criterion: &&dyn Criterion| {
+        format!("  {:10} {}\n", criterion.name(), criterion.definition())
+    };
+    let lines: String = criteria::ALL.iter().map(line).collect();
+    format!("Criteria:\n{lines}")
 }
 
 impl CriterionArguments {

@@ -56,7 +56,10 @@ const BATCH: usize = 512;
 impl Eval {
     /// Runs, writes, and says what was done.
     pub fn run(&self) -> Outcome {
-        self.threads.apply()?;
+        self.threads.run(|| self.work())?
+    }
+
+    fn work(&self) -> Outcome {
         let network = model::load(&self.model)?.network;
         let point = self.point(&network)?;
         let samples = self.data.open(&network)?;

@@ -54,7 +54,9 @@ pub enum Failure {
 impl Failure {
     fn status(&self) -> Status {
         match self {
-            Self::Model(_) | Self::Data(_) | Self::Requirements(_) | Self::Usage(_) => Status::BadInput,
+            Self::Model(_) | Self::Data(_) | Self::Requirements(_) | Self::Usage(_) => {
+                Status::BadInput
+            }
             Self::Output(_) => Status::Internal,
         }
     }

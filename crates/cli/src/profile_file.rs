@@ -38,7 +38,12 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Failure> 
     if !wanted.iter().all(|w| names.iter().any(|n| n == w)) {
         return Ok(None);
     }
-    let samples = file.read::<i64>("samples")?.values.first().copied().unwrap_or(0);
+    let samples = file
+        .read::<i64>("samples")?
+        .values
+        .first()
+        .copied()
+        .unwrap_or(0);
     let neurons = file.read::<i64>("neurons")?.values;
     let mean = file.read::<f64>("mean")?.values;
     let low = file.read::<f32>("low")?.values;
@@ -52,7 +57,9 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Failure> 
     let mut parts = Vec::new();
     let mut start = 0usize;
     for (&count, &mean) in neurons.iter().zip(&mean) {
-        let end = usize::try_from(count).ok().and_then(|n| start.checked_add(n));
+        let end = usize::try_from(count)
+            .ok()
+            .and_then(|n| start.checked_add(n));
         let range = end.map(|end| start..end);
         let slice = |all: &[f32]| range.clone().and_then(|r| all.get(r)).map(<[f32]>::to_vec);
         match (slice(&low), slice(&high)) {
@@ -62,5 +69,7 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Failure> 
         start = end.unwrap_or(start);
     }
     let samples = usize::try_from(samples).unwrap_or(0);
-    Profile::from_parts(network, samples, parts).map(Some).map_err(refuse)
+    Profile::from_parts(network, samples, parts)
+        .map(Some)
+        .map_err(refuse)
 }

@@ -29,9 +29,9 @@ impl Inputs for SampleInputs<'_> {
 pub fn domain(given: Option<&str>, samples: &Samples) -> Result<(Domain, String), Failure> {
     let elements = samples.features();
     if let Some(text) = given {
-        let ends = text.split_once("..").and_then(|(low, high)| {
-            Some((low.trim().parse().ok()?, high.trim().parse().ok()?))
-        });
+        let ends = text
+            .split_once("..")
+            .and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
         let Some((low, high)) = ends else {
             return Err(Failure::Usage(format!(
                 "--domain `{text}` is not of the form LO..HI, for example 0..1"

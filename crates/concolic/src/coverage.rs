@@ -46,17 +46,23 @@ pub fn measure(
     let mut classes = vec![0; network.elements(Point::Logits)];
     let mut right = 0;
     let labels = inputs.labels();
-    each_batch(network, inputs, inputs.len(), &Pass::keep(points), |first, trace| {
-        for sample in 0..trace.samples() {
-            let label = largest(trace.sample(Point::Logits, sample));
-            classes[label] += 1;
-            let truth = labels.map(|labels| labels[first + sample]);
-            right += usize::from(truth.and_then(|t| usize::try_from(t).ok()) == Some(label));
-        }
-        for tally in &mut tallies {
-            tally.observe(trace);
-        }
-    });
+    each_batch(
+        network,
+        inputs,
+        inputs.len(),
+        &Pass::keep(points),
+        |first, trace| {
+            for sample in 0..trace.samples() {
+                let label = largest(trace.sample(Point::Logits, sample));
+                classes[label] += 1;
+                let truth = labels.map(|labels| labels[first + sample]);
+                right += usize::from(truth.and_then(|t| usize::try_from(t).ok()) == Some(label));
+            }
+            for tally in &mut tallies {
+                tally.observe(trace);
+            }
+        },
+    );
     for tally in &mut tallies {
         tally.finish(&|tests, points| {
             let mut x = vec![0.0; tests.len() * network.input_elements()];
@@ -65,7 +71,10 @@ pub fn measure(
         });
     }
     Measurement {
-        covered: tallies.iter().map(|tally| tally.covered().to_vec()).collect(),
+        covered: tallies
+            .iter()
+            .map(|tally| tally.covered().to_vec())
+            .collect(),
         accuracy: labels.map(|_| Accuracy {
             right,
             total: inputs.len(),
@@ -78,7 +87,9 @@ pub fn measure(
 pub fn profile(network: &Network, inputs: &dyn Inputs, count: usize) -> Profile {
     let mut profile = Profile::new(network);
     let pass = Pass::keep(Profile::points(network));
-    each_batch(network, inputs, count, &pass, |_, trace| profile.observe(trace));
+    each_batch(network, inputs, count, &pass, |_, trace| {
+        profile.observe(trace);
+    });
     profile
 }
 
@@ -93,15 +104,20 @@ pub(crate) fn each_batch(
     let each: usize = pass.points().iter().map(|&p| network.elements(p)).sum();
     let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(16, MOST);
     let mut x = Vec::new();
+    let mut trace = Trace::default();
     for first in (0..count).step_by(batch) {
         let numbers: Vec<usize> = (first..count.min(first + batch)).collect();
         x.resize(numbers.len() * network.input_elements(), 0.0);
         inputs.gather(&numbers, &mut x);
-        visit(first, &network.forward(&x, pass));
+        network.forward_into(&x, pass, &mut trace);
+        visit(first, &trace);
     }
 }
 
 /// Position of the first largest number.
 fn largest(numbers: &[f32]) -> usize {
-    (1..numbers.len()).fold(0, |best, i| if numbers[i] > numbers[best] { i } else { best })
+    (1..numbers.len()).fold(
+        0,
+        |best, i| if numbers[i] > numbers[best] { i } else { best },
+    )
 }

@@ -57,7 +57,10 @@ mod tests {
         noise.gather(&all, &mut x);
         let column = |c: usize| x.iter().skip(c).step_by(3).copied();
         for (c, low, high) in [(0, -1.0, 1.0), (1, 5.0, 6.0)] {
-            let (a, b) = (column(c).fold(f32::MAX, f32::min), column(c).fold(f32::MIN, f32::max));
+            let (a, b) = (
+                column(c).fold(f32::MAX, f32::min),
+                column(c).fold(f32::MIN, f32::max),
+            );
             let margin = (high - low) * 0.05;
             assert!(low <= a && a < low + margin && high - margin < b && b <= high);
         }

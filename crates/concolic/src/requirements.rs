@@ -48,8 +48,8 @@ pub fn answer(
         let evaluator = Evaluator::new(&batch, space);
         for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
             if requirement.inputs == Arity::One && found.is_none() {
-                let test = (0..trace.samples())
-                    .find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
+                let test =
+                    (0..trace.samples()).find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
                 *found = test.map(|t| (first + t, first + t));
             }
         }
@@ -74,12 +74,14 @@ pub fn answer(
     Ok(all
         .iter()
         .zip(decisive)
-        .map(|(requirement, found)| match (requirement.quantifier, found) {
-            (Quantifier::Exists, Some(_)) => Answer::Met(found),
-            (Quantifier::Exists, None) => Answer::Open(None),
-            (Quantifier::Forall, Some(_)) => Answer::Open(found),
-            (Quantifier::Forall, None) => Answer::Met(None),
-        })
+        .map(
+            |(requirement, found)| match (requirement.quantifier, found) {
+                (Quantifier::Exists, Some(_)) => Answer::Met(found),
+                (Quantifier::Exists, None) => Answer::Open(None),
+                (Quantifier::Forall, Some(_)) => Answer::Open(found),
+                (Quantifier::Forall, None) => Answer::Met(None),
+            },
+        )
         .collect())
 }
 
@@ -107,7 +109,9 @@ fn visit_variables(formula: &Formula, visit: &mut impl FnMut(usize, Activation))
         Formula::Within { .. } | Formula::Distance { .. } => {}
         Formula::Not(inner) => visit_variables(inner, visit),
         Formula::And(of) | Formula::Or(of) | Formula::Count { of, .. } => {
-            of.iter().for_each(|f| visit_variables(f, visit));
+            for part in of {
+                visit_variables(part, visit);
+            }
         }
         Formula::Iff(a, b) | Formula::Xor(a, b) => {
             visit_variables(a, visit);

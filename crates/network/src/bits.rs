@@ -5,6 +5,7 @@
 use crate::Scalar;
 
 /// Bits of one sample: element `e` is bit `e % 64` of word `e / 64`.
+#[inline]
 pub fn pack<'a, T: Scalar>(
     data: &'a [T],
     holds: impl Fn(T) -> bool + 'a,
@@ -22,22 +23,68 @@ pub fn pack<'a, T: Scalar>(
     })
 }
 
-/// Bits of up to 64 pairs: whether something holds of both elements.
-pub fn pack_pairs<T: Scalar>(a: &[T], b: &[T], holds: impl Fn(T, T) -> bool) -> u64 {
-    let mut flags = [0u8; 64];
-    for ((flag, &a), &b) in flags.iter_mut().zip(a).zip(b) {
-        *flag = u8::from(holds(a, b));
+/// Bits of up to 64 pairs: where the first number is larger.
+pub fn larger(a: &[f32], b: &[f32]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if let (Ok(a), Ok(b)) = (a.try_into(), b.try_into())
+        && is_x86_feature_detected!("avx2")
+    {
+        // Safety: the instructions are there.
+        return unsafe { x86::larger(a, b) };
     }
-    let (blocks, _) = flags.as_chunks::<8>();
-    let mut bytes = [0u8; 8];
-    for (byte, block) in bytes.iter_mut().zip(blocks) {
-        *byte = gather(*block);
+    let pairs = a.iter().zip(b).take(64).enumerate();
+    pairs.fold(0, |word, (i, (a, b))| word | u64::from(a > b) << i)
+}
+
+/// Bits of up to 64 numbers: where one reaches a bar.
+pub fn reaching(a: &[f32], bar: f32) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Ok(a) = a.try_into()
+        && is_x86_feature_detected!("avx2")
+    {
+        // Safety: the instructions are there.
+        return unsafe { x86::reaching(a, bar) };
     }
-    u64::from_le_bytes(bytes)
+    let numbers = a.iter().take(64).enumerate();
+    numbers.fold(0, |word, (i, &a)| word | u64::from(a >= bar) << i)
+}
+
+/// Comparisons of eight numbers that leave their eight bits side by side.
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        _CMP_GE_OQ, _CMP_GT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
+    };
+
+    #[target_feature(enable = "avx2")]
+    pub fn larger(a: &[f32; 64], b: &[f32; 64]) -> u64 {
+        let (a, _) = a.as_chunks::<8>();
+        let (b, _) = b.as_chunks::<8>();
+        let eights = a.iter().zip(b).enumerate();
+        eights.fold(0, |word, (i, (a, b))| {
+            // Safety: both are eight numbers long.
+            let (a, b) = unsafe { (_mm256_loadu_ps(a.as_ptr()), _mm256_loadu_ps(b.as_ptr())) };
+            let mask = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b));
+            word | u64::from(mask as u8) << (8 * i)
+        })
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn reaching(a: &[f32; 64], bar: f32) -> u64 {
+        let (a, _) = a.as_chunks::<8>();
+        let bar = _mm256_set1_ps(bar);
+        a.iter().enumerate().fold(0, |word, (i, a)| {
+            // Safety: eight numbers long.
+            let a = unsafe { _mm256_loadu_ps(a.as_ptr()) };
+            let mask = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(a, bar));
+            word | u64::from(mask as u8) << (8 * i)
+        })
+    }
 }
 
 /// The lowest bits of eight bytes in one: the product moves bit `8 i` to place `56 + i`, and no
 /// other sum reaches the highest byte.
+#[inline]
 fn gather(flags: [u8; 8]) -> u8 {
     (u64::from_le_bytes(flags).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
@@ -72,6 +119,21 @@ pub(crate) fn select<T: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comparisons_are_bits_in_order() {
+        let a: Vec<f32> = (0..64).map(|i| ((i * 37 % 11) as f32) - 5.0).collect();
+        let b: Vec<f32> = (0..64).map(|i| ((i * 17 % 7) as f32) - 3.0).collect();
+        for n in [1, 7, 63, 64] {
+            let (a, b) = (&a[..n], &b[..n]);
+            for i in 0..64 {
+                let expected = i < n && a[i] > b[i];
+                assert_eq!(larger(a, b) >> i & 1 == 1, expected, "{n} {i}");
+                let expected = i < n && a[i] >= 1.0;
+                assert_eq!(reaching(a, 1.0) >> i & 1 == 1, expected, "{n} {i}");
+            }
+        }
+    }
 
     #[test]
     fn packed_bits_select_what_they_were_packed_from() {

@@ -44,7 +44,7 @@ impl Pass {
 }
 
 /// What was kept of a run: tensors in the model file's order, sample by sample.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Trace<T> {
     samples: usize,
     kept: Vec<(Point, Vec<T>)>,
@@ -103,6 +103,16 @@ impl Network {
     /// # Panics
     /// When `inputs` is not a whole number of samples.
     pub fn forward<T: Scalar>(&self, inputs: &[T], pass: &Pass) -> Trace<T> {
+        let mut trace = Trace::default();
+        self.forward_into(inputs, pass, &mut trace);
+        trace
+    }
+
+    /// As [`Network::forward`], into the memory of a trace that is no longer needed.
+    ///
+    /// # Panics
+    /// When `inputs` is not a whole number of samples.
+    pub fn forward_into<T: Scalar>(&self, inputs: &[T], pass: &Pass, trace: &mut Trace<T>) {
         let each = self.input_elements();
         assert_eq!(
             inputs.len() % each.max(1),
@@ -112,10 +122,15 @@ impl Network {
         let samples = inputs.len() / each.max(1);
         let run = Run::new(self, pass);
         let chunk = self.chunk::<T>(&run.needed);
+        let mut old = std::mem::take(&mut trace.kept).into_iter();
         let mut kept: Vec<(Point, Vec<T>)> = pass
             .keep
             .iter()
-            .map(|&point| (point, vec![T::ZERO; samples * self.elements(point)]))
+            .map(|&point| {
+                let mut buffer = old.next().map(|(_, buffer)| buffer).unwrap_or_default();
+                buffer.resize(samples * self.elements(point), T::ZERO);
+                (point, buffer)
+            })
             .collect();
         let workspaces = Workspaces::default();
         let parts: Vec<Vec<Phase<T>>> = split(&mut kept, samples, chunk)
@@ -123,11 +138,11 @@ impl Network {
             .zip(inputs.par_chunks((chunk * each).max(1)))
             .map(|(outputs, inputs)| workspaces.with(|w| run.chunk(inputs, outputs, w)))
             .collect();
-        Trace {
+        *trace = Trace {
             samples,
             kept,
             tape: (!pass.differentiate.is_empty()).then(|| Tape::new(chunk, parts)),
-        }
+        };
     }
 
     /// The logits of a batch.

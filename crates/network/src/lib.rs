@@ -19,6 +19,7 @@ pub mod ops;
 mod scalar;
 mod shape;
 mod tape;
+mod vectorised;
 mod vjp;
 mod workspace;
 
@@ -30,4 +31,5 @@ pub use operator::{Nature, Operator};
 pub use scalar::Scalar;
 pub use shape::{MOST_ELEMENTS, Order, Shape};
 pub use tape::Tape;
+pub use vectorised::vectorised;
 pub use vjp::{Row, Seed};

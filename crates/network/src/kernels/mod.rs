@@ -50,6 +50,34 @@ pub struct Kernel<T: 'static> {
     pub rows: usize,
     /// Safety: pointers valid for what [`Tile`] describes; the CPU has the instructions.
     tile: unsafe fn(&Tile<'_, T>),
+    /// Transposes eight by eight numbers; strides are those of eight rows in and eight rows out.
+    /// Safety: both pointers valid for what that touches; the CPU has the instructions.
+    transpose: Option<unsafe fn(*const T, usize, *mut T, usize)>,
+}
+
+impl<T: Copy> Kernel<T> {
+    /// `to[r * to_stride + c] = from[c * from_stride + r]` for r and c below 8.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    #[inline]
+    pub(crate) fn transpose_block(
+        &self,
+        (from, from_stride): (&[T], usize),
+        (to, to_stride): (&mut [T], usize),
+    ) {
+        assert!(from.len() >= 7 * from_stride + 8 && to.len() >= 7 * to_stride + 8);
+        if let Some(transpose) = self.transpose {
+            // Safety: by the assert; and a kernel is only handed out where its instructions are.
+            unsafe { transpose(from.as_ptr(), from_stride, to.as_mut_ptr(), to_stride) };
+            return;
+        }
+        for r in 0..8 {
+            for c in 0..8 {
+                to[r * to_stride + c] = from[c * from_stride + r];
+            }
+        }
+    }
 }
 
 pub(crate) fn f32_kernel() -> &'static Kernel<f32> {

@@ -13,12 +13,14 @@ pub(super) static F32: Kernel<f32> = Kernel {
     columns: COLUMNS,
     rows: ROWS,
     tile: tile::<f32>,
+    transpose: None,
 };
 pub(super) static F64: Kernel<f64> = Kernel {
     name: "portable",
     columns: COLUMNS,
     rows: ROWS,
     tile: tile::<f64>,
+    transpose: None,
 };
 
 unsafe fn tile<T: Scalar>(tile: &Tile<'_, T>) {

@@ -41,7 +41,7 @@ pub fn reorder<T: Scalar>(order: &Order, shape: &Shape, from: &[T], to: &mut [T]
     }
 }
 
-/// `to[r][c] = from[c * stride + r]`, in blocks that stay in the nearest cache.
+/// `to[r][c] = from[c * stride + r]`, in blocks of eight by eight.
 fn transpose_matrix<T: Scalar>(
     rows: usize,
     columns: usize,
@@ -49,14 +49,19 @@ fn transpose_matrix<T: Scalar>(
     from: &[T],
     to: &mut [T],
 ) {
-    const BLOCK: usize = 16;
-    for c0 in (0..columns).step_by(BLOCK) {
-        let c1 = (c0 + BLOCK).min(columns);
-        for r in 0..rows {
-            for (c, y) in (c0..c1).zip(&mut to[r * columns + c0..r * columns + c1]) {
-                *y = from[c * stride + r];
-            }
+    let (whole_rows, whole_columns) = (rows / 8 * 8, columns / 8 * 8);
+    for r in (0..whole_rows).step_by(8) {
+        for c in (0..whole_columns).step_by(8) {
+            let block = (&from[c * stride + r..], stride);
+            T::kernel().transpose_block(block, (&mut to[r * columns + c..], columns));
         }
+    }
+    let rest = (0..rows).flat_map(|r| {
+        let first = if r < whole_rows { whole_columns } else { 0 };
+        (first..columns).map(move |c| (r, c))
+    });
+    for (r, c) in rest {
+        to[r * columns + c] = from[c * stride + r];
     }
 }
 

@@ -73,7 +73,8 @@ impl Rule for Upper {
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
         let high = &self.0.layer(layer).high[first..];
         for ((word, u), high) in covered.iter_mut().zip(u.chunks(64)).zip(high.chunks(64)) {
-            *word |= bits::pack_pairs(u, high, |u, h| u > h);
+            let high = &high[..u.len()];
+            *word |= bits::larger(u, high);
         }
     }
 
@@ -95,8 +96,8 @@ impl Rule for Both {
         let (low, high) = (&profile.low[first..], &profile.high[first..]);
         for (block, u) in u.chunks(64).enumerate() {
             let at = block * 64;
-            let above = bits::pack_pairs(u, &high[at..], |u, h| u > h);
-            let below = bits::pack_pairs(u, &low[at..], |u, l| u < l);
+            let above = bits::larger(u, &high[at..at + u.len()]);
+            let below = bits::larger(&low[at..at + u.len()], u);
             covered[2 * block] |= interleave(above as u32, below as u32);
             if let Some(word) = covered.get_mut(2 * block + 1) {
                 *word |= interleave((above >> 32) as u32, (below >> 32) as u32);

@@ -1,4 +1,8 @@
 //! K-multisection neuron coverage: every section of a neuron's profiled range visited.
+#![expect(
+    clippy::float_cmp,
+    reason = "ends of a range are stored numbers, equal or not to the bit"
+)]
 
 use super::boundary::required;
 use super::criterion::{Criterion, Family, Setting};
@@ -65,7 +69,10 @@ struct Sections {
 
 /// Where section `s` begins; `s = count` is the upper end.
 fn edge(profile: &LayerProfile, neuron: usize, count: usize, s: usize) -> f64 {
-    let (low, high) = (f64::from(profile.low[neuron]), f64::from(profile.high[neuron]));
+    let (low, high) = (
+        f64::from(profile.low[neuron]),
+        f64::from(profile.high[neuron]),
+    );
     if s == count {
         high
     } else {
@@ -102,8 +109,10 @@ impl Rule for Sections {
 
     /// In two steps: where each value lies, in single precision and without branches; then its bit.
     /// Whatever lies too near an edge for single precision is looked at exactly.
+    #[inline(always)]
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
         const SURE: f32 = 1e-3;
+        const SHIFT: f32 = 8_388_608.0;
         const OUTSIDE: i32 = -1;
         const LOOK: i32 = -2;
         let profile = self.profile.layer(layer);
@@ -118,8 +127,11 @@ impl Rule for Sections {
                 sections.iter_mut().zip(u).zip(ends).zip(&scales[start..])
             {
                 let place = (u - low) * scale;
-                let whole = place as i32;
-                let rest = place - whole as f32;
+                // Adding 2^23 leaves the nearest whole number in the low bits: a conversion that
+                // works on whole vectors. Half below is the floor, but for ties, which are edges.
+                let shifted = (place - 0.5) + SHIFT;
+                let whole = (shifted.to_bits() & 0x7f_ffff) as i32;
+                let rest = place - (shifted - SHIFT);
                 let sure = rest > SURE && rest < 1.0 - SURE && whole < last;
                 // The ends are common (a dark corner gives every neuron its bias) and certain.
                 let inside = if low < u && u < high {
@@ -129,7 +141,11 @@ impl Rule for Sections {
                 } else {
                     last
                 };
-                *s = if low <= u && u <= high { inside } else { OUTSIDE };
+                *s = if low <= u && u <= high {
+                    inside
+                } else {
+                    OUTSIDE
+                };
             }
             for (i, &s) in sections[..u.len()].iter().enumerate() {
                 let s = match s {
@@ -166,7 +182,10 @@ impl Rule for Sections {
         } else {
             (part + 1, Relation::Lt)
         };
-        Ok(Formula::And(vec![against(part, Relation::Ge), against(end, above)]))
+        Ok(Formula::And(vec![
+            against(part, Relation::Ge),
+            against(end, above),
+        ]))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -202,7 +221,10 @@ mod tests {
                 let value = f64::from(u);
                 assert!(edge(layer, 0, count, s) <= value);
                 let end = edge(layer, 0, count, s + 1);
-                assert!(value < end || (s + 1 == count && value <= end), "{value} {s}");
+                assert!(
+                    value < end || (s + 1 == count && value <= end),
+                    "{value} {s}"
+                );
             }
         }
     }

@@ -90,12 +90,16 @@ impl Slopes {
             widths: vec![1.0; outputs.len()],
             pixels: crate::Pixels::Single,
         };
-        let pick = |test: &Test| outputs.iter().map(|&o| test.logits[o]).collect::<Vec<f32>>();
+        let pick = |test: &Test| {
+            outputs
+                .iter()
+                .map(|&o| test.logits[o])
+                .collect::<Vec<f32>>()
+        };
         let change = self.norm.distance(&pick(first), &pick(second), &unit);
         // Cheap to refute: no distance is below 0.
         change > 0.0
-            && change
-                > self.constant * self.norm.distance(&first.input, &second.input, &self.space)
+            && change > self.constant * self.norm.distance(&first.input, &second.input, &self.space)
     }
 }
 
@@ -142,7 +146,9 @@ impl Family for Slopes {
             )
         };
         let outputs = self.outputs(*label);
-        let cases = outputs.iter().flat_map(|&o| [steeper(o, 1.0), steeper(o, -1.0)]);
+        let cases = outputs
+            .iter()
+            .flat_map(|&o| [steeper(o, 1.0), steeper(o, -1.0)]);
         Ok(Requirement {
             name: None,
             quantifier: Quantifier::Exists,
@@ -203,7 +209,8 @@ impl Tally for SlopeTally<'_> {
                     .collect();
                 inside.par_iter().enumerate().any(|(i, first)| {
                     let rest = &inside[i + 1..];
-                    rest.iter().any(|second| family.exceeds(&outputs, first, second))
+                    rest.iter()
+                        .any(|second| family.exceeds(&outputs, first, second))
                 })
             })
             .collect();

@@ -44,5 +44,7 @@ pub const ALL: &[&dyn Criterion] = &[
 
 /// The criterion with this name.
 pub fn find(name: &str) -> Option<&'static dyn Criterion> {
-    ALL.iter().copied().find(|criterion| criterion.name() == name)
+    ALL.iter()
+        .copied()
+        .find(|criterion| criterion.name() == name)
 }

@@ -31,7 +31,9 @@ impl Criterion for Nc {
                 let family = NeuronFamily::new(setting, Above { threshold })?;
                 Ok(Box::new(family.and_logits(setting)))
             }
-            None => Ok(Box::new(NeuronFamily::new(setting, Active)?.and_logits(setting))),
+            None => Ok(Box::new(
+                NeuronFamily::new(setting, Active)?.and_logits(setting),
+            )),
         }
     }
 }
@@ -41,8 +43,8 @@ struct Active;
 
 impl Rule for Active {
     fn mark(&self, _: At, u: &[f32], covered: &mut [u64]) {
-        for (word, bits) in covered.iter_mut().zip(bits::pack(u, |u| u >= 0.0)) {
-            *word |= bits;
+        for (word, u) in covered.iter_mut().zip(u.chunks(64)) {
+            *word |= bits::reaching(u, 0.0);
         }
     }
 
@@ -102,7 +104,9 @@ impl Channels {
             };
             family.groups.push(Group::full(Some(layer), channels));
             family.names.push(hidden.name().to_owned());
-            family.layers.push((layer, channels, hidden.neurons() / channels.max(1)));
+            family
+                .layers
+                .push((layer, channels, hidden.neurons() / channels.max(1)));
         }
         if family.groups.is_empty() {
             return Err("the network has no hidden layer to cover".into());
@@ -121,11 +125,17 @@ impl Family for Channels {
     }
 
     fn requirement(&self, _: usize, _: usize) -> Result<Requirement, String> {
-        Err("scaling divides by the range of the layer's outputs on the test, which is not linear".into())
+        Err(
+            "scaling divides by the range of the layer's outputs on the test, which is not linear"
+                .into(),
+        )
     }
 
     fn points(&self) -> Vec<Point> {
-        self.layers.iter().map(|(layer, _, _)| Point::Post(*layer)).collect()
+        self.layers
+            .iter()
+            .map(|(layer, _, _)| Point::Post(*layer))
+            .collect()
     }
 
     fn tally(&self) -> Box<dyn Tally + '_> {
@@ -145,7 +155,10 @@ struct ChannelTally<'a> {
 impl Tally for ChannelTally<'_> {
     fn observe(&mut self, trace: &Trace<f32>) {
         for (covered, (layer, channels, each)) in self.covered.iter_mut().zip(&self.family.layers) {
-            for row in trace.get(Point::Post(*layer)).chunks_exact((channels * each).max(1)) {
+            for row in trace
+                .get(Point::Post(*layer))
+                .chunks_exact((channels * each).max(1))
+            {
                 let low = row.iter().fold(f32::INFINITY, |m, &v| m.min(v));
                 let high = row.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
                 let (low, width) = (f64::from(low), f64::from(high) - f64::from(low));

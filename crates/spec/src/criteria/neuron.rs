@@ -1,7 +1,7 @@
 //! Families with so many requirements for each neuron, measured one layer at a time: what nc, nbc,
 //! snac, kmnc and tknc share.
 
-use deepconcolic_network::{Point, Trace};
+use deepconcolic_network::{Point, Trace, vectorised};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
@@ -187,10 +187,15 @@ impl<R: Rule> Tally for NeuronTally<'_, R> {
             let blocks = covered.words_mut().par_chunks_mut(words).enumerate();
             blocks.for_each(|(block, covered)| {
                 let first = block * size;
-                for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
-                    let part = &row[first..neurons.min(first + size)];
-                    rule.mark(At { layer, first, bar }, part, covered);
-                }
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
+                            let part = &row[first..neurons.min(first + size)];
+                            rule.mark(At { layer, first, bar }, part, covered);
+                        }
+                    },
+                );
             });
         }
     }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use deepconcolic_network::{Network, Point, Trace, bits};
+use deepconcolic_network::{Layer, Network, Point, Trace, bits};
 
 use super::bit_set::{BitSet, ones};
 use super::criterion::{Family, Group, Rerun, Setting, Tally};
@@ -118,8 +118,12 @@ impl PairFamily {
                 .map(|block| Group::full(Some(block.layer), slots(block)))
                 .collect(),
             blocks,
-            names: network.layers().iter().map(|l| l.name().to_owned()).collect(),
-            sizes: network.layers().iter().map(|l| l.neurons()).collect(),
+            names: network
+                .layers()
+                .iter()
+                .map(|l| l.name().to_owned())
+                .collect(),
+            sizes: network.layers().iter().map(Layer::neurons).collect(),
         })
     }
 
@@ -144,9 +148,7 @@ fn sign_kept(layer: usize, neuron: usize) -> Formula {
 
 /// |u2| >= sigma |u1| and u1 is not 0, by the signs of the two.
 fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
-    let u = |input, factor: f64| {
-        Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor)
-    };
+    let u = |input, factor: f64| Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor);
     let cases = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
     let case = |(first, second): (f64, f64)| {
         let mut grown = u(Input::Second, second);
@@ -285,7 +287,10 @@ impl Settle<'_> {
         let groups = patterns.groups();
         match (self.family.condition, self.family.decision) {
             (Change::Sign, Change::Sign) => {
-                let sides: Vec<Sides> = groups.iter().map(|g| Sides::of(self.decisions, g)).collect();
+                let sides: Vec<Sides> = groups
+                    .iter()
+                    .map(|g| Sides::of(self.decisions, g))
+                    .collect();
                 for (a, b, bit) in patterns.neighbours(&groups) {
                     let changed = sides[a].changed(&sides[b]);
                     self.mark(neurons[bit], ones(&changed), cone);
@@ -296,7 +301,7 @@ impl Settle<'_> {
                 let values = self.values(pairs.iter().flat_map(|(a, b, _)| [*a, *b]), &groups);
                 for (a, b, bit) in pairs {
                     for (x1, x2) in ordered(&groups[a], &groups[b]) {
-                        let grown = self.grown(&values, x1, x2, sigma);
+                        let grown = grown(&values, x1, x2, sigma);
                         self.mark(neurons[bit], grown.into_iter(), cone);
                     }
                 }
@@ -334,22 +339,11 @@ impl Settle<'_> {
                 let words: Vec<u64> = pair.0.iter().zip(pair.1).map(|(a, b)| a ^ b).collect();
                 ones(&words).collect()
             }
-            Change::Value(sigma) => self.grown(values, x1, x2, sigma),
+            Change::Value(sigma) => grown(values, x1, x2, sigma),
         };
         for condition in conditions {
             self.mark(condition, changed.iter().copied(), cone);
         }
-    }
-
-    /// Decisions whose value grows from one test to the other and whose sign does not change.
-    fn grown(&self, values: &Values, x1: usize, x2: usize, sigma: f64) -> Vec<usize> {
-        let (first, second) = (&values[&x1].1, &values[&x2].1);
-        (0..first.len())
-            .filter(|&j| {
-                let kept = (first[j] >= 0.0) == (second[j] >= 0.0);
-                kept && grows(first[j], second[j], sigma)
-            })
-            .collect()
     }
 
     /// Values of the tests in some groups, by running them again.
@@ -388,6 +382,17 @@ impl Settle<'_> {
 /// u of the condition's and the decision's layer, by test.
 type Values = HashMap<usize, (Vec<f32>, Vec<f32>)>;
 
+/// Decisions whose value grows from one test to the other and whose sign does not change.
+fn grown(values: &Values, x1: usize, x2: usize, sigma: f64) -> Vec<usize> {
+    let (first, second) = (&values[&x1].1, &values[&x2].1);
+    (0..first.len())
+        .filter(|&j| {
+            let kept = (first[j] >= 0.0) == (second[j] >= 0.0);
+            kept && grows(first[j], second[j], sigma)
+        })
+        .collect()
+}
+
 fn grows(first: f32, second: f32, sigma: f64) -> bool {
     first != 0.0 && f64::from(second).abs() >= sigma * f64::from(first).abs()
 }
@@ -395,7 +400,9 @@ fn grows(first: f32, second: f32, sigma: f64) -> bool {
 /// Ordered pairs with one member from each, both ways round.
 fn ordered<'a>(a: &'a [usize], b: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + 'a {
     let pairs = a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y)));
-    pairs.flat_map(|(x, y)| [(x, y), (y, x)]).filter(|(x, y)| x != y)
+    pairs
+        .flat_map(|(x, y)| [(x, y), (y, x)])
+        .filter(|(x, y)| x != y)
 }
 
 /// For the tests of a group: decisions that are active on some, and inactive on some.

@@ -71,7 +71,11 @@ impl Patterns {
         let patterns: Vec<&[u64]> = groups.iter().map(|g| self.get(g[0])).collect();
         let hashes: Vec<u64> = patterns
             .iter()
-            .map(|p| p.iter().enumerate().fold(0, |h, (w, &word)| h ^ mix(w, word)))
+            .map(|p| {
+                p.iter()
+                    .enumerate()
+                    .fold(0, |h, (w, &word)| h ^ mix(w, word))
+            })
             .collect();
         let mut pairs: Vec<(usize, usize, usize)> = (0..self.words)
             .into_par_iter()
@@ -115,7 +119,11 @@ fn one_bit_apart(patterns: &[&[u64]], w: usize, bucket: &[usize]) -> Vec<(usize,
     }
     for &a in bucket {
         for bit in 0..64 {
-            for &b in by_word.get(&(patterns[a][w] ^ 1 << bit)).into_iter().flatten() {
+            for &b in by_word
+                .get(&(patterns[a][w] ^ 1 << bit))
+                .into_iter()
+                .flatten()
+            {
                 if a < b {
                     compare(a, b);
                 }

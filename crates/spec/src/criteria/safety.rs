@@ -46,7 +46,10 @@ impl Criterion for Safety {
 
 /// Position of the first largest number: the label of an input.
 pub(super) fn largest(numbers: &[f32]) -> usize {
-    (1..numbers.len()).fold(0, |best, i| if numbers[i] > numbers[best] { i } else { best })
+    (1..numbers.len()).fold(
+        0,
+        |best, i| if numbers[i] > numbers[best] { i } else { best },
+    )
 }
 
 struct Neighbourhoods {
@@ -71,9 +74,16 @@ impl Family for Neighbourhoods {
         let (region, label) = &self.regions[slot];
         let beats = |other: usize| {
             let mut lead = Linear::variable(Var::v(Input::First, self.logits, other));
-            lead.add(-1.0, &Linear::variable(Var::v(Input::First, self.logits, *label)));
+            lead.add(
+                -1.0,
+                &Linear::variable(Var::v(Input::First, self.logits, *label)),
+            );
             // The first of equals is the label.
-            let relation = if other < *label { Relation::Ge } else { Relation::Gt };
+            let relation = if other < *label {
+                Relation::Ge
+            } else {
+                Relation::Gt
+            };
             Formula::compare(lead, relation)
         };
         let others = (0..self.classes).filter(|other| other != label);
@@ -108,7 +118,12 @@ struct SafetyTally<'a> {
 impl Tally for SafetyTally<'_> {
     fn observe(&mut self, trace: &Trace<f32>) {
         let tests: Vec<(&[f32], usize)> = (0..trace.samples())
-            .map(|s| (trace.sample(Point::Input, s), largest(trace.sample(Point::Logits, s))))
+            .map(|s| {
+                (
+                    trace.sample(Point::Input, s),
+                    largest(trace.sample(Point::Logits, s)),
+                )
+            })
             .collect();
         let family = self.family;
         let met: Vec<usize> = (0..family.regions.len())

@@ -101,6 +101,9 @@ fn find(network: &Network, name: &str) -> Result<usize, String> {
             .enumerate()
             .map(|(index, layer)| format!("  {} {}", index + 2, layer.name()))
             .collect();
-        format!("no hidden layer `{name}`; there are:\n{}", layers.join("\n"))
+        format!(
+            "no hidden layer `{name}`; there are:\n{}",
+            layers.join("\n")
+        )
     })
 }

@@ -1,6 +1,6 @@
 //! Top-k neuron coverage: every neuron among the k most active of its layer on some test.
 
-use deepconcolic_network::bits;
+use deepconcolic_network::{Layer, bits};
 
 use super::criterion::{Criterion, Family, Setting};
 use super::neuron::{At, NeuronFamily, Rule};
@@ -23,7 +23,7 @@ impl Criterion for Tknc {
         if count == 0 {
             return Err("--top must be at least 1".into());
         }
-        let sizes = setting.network.layers().iter().map(|l| l.neurons());
+        let sizes = setting.network.layers().iter().map(Layer::neurons);
         let rule = Top {
             count,
             sizes: sizes.collect(),
@@ -41,21 +41,30 @@ impl Rule for Top {
     /// The k-th largest value: who reaches it has fewer than k larger neighbours.
     fn bar(&self, values: &[f32]) -> f32 {
         let count = self.count.min(values.len());
-        // Ascending; a value enters only above the smallest, so most cost one comparison.
+        // Ascending; a value enters only above the smallest.
+        if count == 0 {
+            return f32::NEG_INFINITY;
+        }
         let mut top = vec![f32::NEG_INFINITY; count];
-        for &value in values {
-            if value > top[0] {
-                let at = top.partition_point(|&t| t < value);
-                top.copy_within(1..at, 0);
-                top[at - 1] = value;
+        for part in values.chunks(64) {
+            // Most parts hold nothing that large, and cost one comparison of vectors.
+            let mut reaching = bits::reaching(part, top[0]);
+            while reaching != 0 {
+                let value = part[reaching.trailing_zeros() as usize];
+                reaching &= reaching - 1;
+                if value > top[0] {
+                    let at = top.partition_point(|&t| t < value);
+                    top.copy_within(1..at, 0);
+                    top[at - 1] = value;
+                }
             }
         }
-        top.first().copied().unwrap_or(f32::NEG_INFINITY)
+        top[0]
     }
 
     fn mark(&self, at: At, u: &[f32], covered: &mut [u64]) {
-        for (word, bits) in covered.iter_mut().zip(bits::pack(u, |u| u >= at.bar)) {
-            *word |= bits;
+        for (word, u) in covered.iter_mut().zip(u.chunks(64)) {
+            *word |= bits::reaching(u, at.bar);
         }
     }
 
@@ -87,7 +96,11 @@ mod tests {
         };
         let values = [3.0, 1.0, 5.0, 5.0, -2.0];
         for (count, bar) in [(1, 5.0), (2, 5.0), (3, 3.0), (4, 1.0), (9, -2.0)] {
-            assert_eq!(top(count).bar(&values).to_bits(), f32::to_bits(bar), "{count}");
+            assert_eq!(
+                top(count).bar(&values).to_bits(),
+                f32::to_bits(bar),
+                "{count}"
+            );
         }
     }
 }

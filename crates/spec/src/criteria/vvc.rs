@@ -18,7 +18,10 @@ impl Criterion for Vvc {
 
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let sigma = setting.parameters.sigma.unwrap_or(Parameters::SIGMA);
-        let condition = setting.parameters.sigma.unwrap_or(Parameters::SIGMA_VVC_CONDITION);
+        let condition = setting
+            .parameters
+            .sigma
+            .unwrap_or(Parameters::SIGMA_VVC_CONDITION);
         let family = PairFamily::new(setting, Change::Value(condition), Change::Value(sigma))?;
         Ok(Box::new(family))
     }

@@ -3,10 +3,9 @@
 
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::{
-    self, BitSet, Criterion, Family as _, LipschitzOutput, Parameters, Profile, Scope, Selection,
-    Setting,
+    self, BitSet, Criterion, Group, LipschitzOutput, Parameters, Profile, Scope, Selection, Setting,
 };
-use deepconcolic_spec::{Evaluator, InputSpace, Norm, RecordedTest, Recording, Requirement};
+use deepconcolic_spec::{Evaluator, InputSpace, Norm, RecordedTest, Recording};
 use deepconcolic_testing::{Family, Random, network};
 
 struct Suite {
@@ -118,23 +117,27 @@ impl Suite {
         });
         let covered = tally.covered().to_vec();
         drop(tally);
-        let groups = family.groups();
-        let mut requirements = Vec::new();
-        for (g, group) in groups.iter().enumerate() {
-            for slot in (0..group.slots()).filter(|&s| !group.void.contains(s)) {
-                requirements.push((g, slot, family.requirement(g, slot)));
-            }
-        }
-        Some(Measured {
-            covered,
-            requirements,
-        })
+        Some(Measured { covered, family })
     }
 }
 
 struct Measured {
     covered: Vec<BitSet>,
-    requirements: Vec<(usize, usize, Result<Requirement, String>)>,
+    family: Box<dyn criteria::Family>,
+}
+
+impl Measured {
+    /// Group and slot of every requirement. The formulas are not made here: those of a pair
+    /// criterion mention the whole layer.
+    fn requirements(&self) -> Vec<(usize, usize)> {
+        let groups = self.family.groups().iter().enumerate();
+        groups
+            .flat_map(|(g, group)| {
+                let required = (0..group.slots()).filter(|&slot| !group.void.contains(slot));
+                required.map(move |slot| (g, slot))
+            })
+            .collect()
+    }
 }
 
 fn settings() -> Vec<Parameters> {
@@ -167,7 +170,12 @@ fn settings() -> Vec<Parameters> {
 #[test]
 fn measuring_and_evaluating_agree_for_every_criterion() {
     let mut seen = vec![[0usize; 2]; criteria::ALL.len()];
-    for family in [Family::Relu, Family::PiecewiseLinear, Family::Smooth, Family::Image] {
+    for family in [
+        Family::Relu,
+        Family::PiecewiseLinear,
+        Family::Smooth,
+        Family::Image,
+    ] {
         for seed in 0..3 {
             let suite = Suite::new(family, seed, if family == Family::Image { 12 } else { 30 });
             let tests: Vec<usize> = (0..suite.tests()).collect();
@@ -179,12 +187,13 @@ fn measuring_and_evaluating_agree_for_every_criterion() {
                         continue;
                     };
                     // Large families are sampled: the evaluator spells every formula out.
-                    let step = (measured.requirements.len() / 300).max(1);
-                    for (g, slot, requirement) in measured.requirements.iter().step_by(step) {
-                        let covered = measured.covered[*g].contains(*slot);
+                    let requirements = measured.requirements();
+                    let step = (requirements.len() / 300).max(1);
+                    for (g, slot) in requirements.into_iter().step_by(step) {
+                        let covered = measured.covered[g].contains(slot);
                         seen[usize::from(covered)] += 1;
-                        if let Ok(requirement) = requirement {
-                            let holds = evaluator.holds(requirement);
+                        if let Ok(requirement) = measured.family.requirement(g, slot) {
+                            let holds = evaluator.holds(&requirement);
                             let name = criterion.name();
                             assert_eq!(covered, holds, "{name}, {family:?}: {requirement}");
                         }
@@ -195,7 +204,10 @@ fn measuring_and_evaluating_agree_for_every_criterion() {
     }
     for (criterion, [open, covered]) in criteria::ALL.iter().zip(seen) {
         let name = criterion.name();
-        assert!(open > 0 && covered > 0, "{name}: {open} open, {covered} covered");
+        assert!(
+            open > 0 && covered > 0,
+            "{name}: {open} open, {covered} covered"
+        );
     }
 }
 
@@ -246,11 +258,14 @@ fn what_is_not_selected_is_not_required() {
         profile: None,
     };
     let nc = criteria::find("nc").unwrap().family(&setting).unwrap();
-    assert_eq!(nc.groups().iter().map(|g| g.total()).sum::<usize>(), 2);
+    assert_eq!(nc.groups().iter().map(Group::total).sum::<usize>(), 2);
     assert_eq!(nc.label(0, 2), format!("{name}:2"));
     let ssc = criteria::find("ssc").unwrap().family(&setting).unwrap();
     let before = network.layers()[0].neurons();
-    assert_eq!(ssc.groups().iter().map(|g| g.total()).sum::<usize>(), 2 * before);
+    assert_eq!(
+        ssc.groups().iter().map(Group::total).sum::<usize>(),
+        2 * before
+    );
     for bad in ["nothing:1", "act1", "act1:99", "act1:x"] {
         assert!(Selection::parse(&network, &[], &[bad]).is_err(), "{bad}");
     }
@@ -264,7 +279,10 @@ fn every_criterion_has_a_name_and_a_definition_of_its_own() {
     assert_eq!(names.len(), criteria::ALL.len());
     for criterion in criteria::ALL {
         assert!(criterion.definition().len() > 20);
-        assert_eq!(criteria::find(criterion.name()).unwrap().name(), criterion.name());
+        assert_eq!(
+            criteria::find(criterion.name()).unwrap().name(),
+            criterion.name()
+        );
     }
     assert!(criteria::find("none").is_none());
 }

@@ -1,7 +1,7 @@
-//! Large requirement files stay fast, and families are never spelled out.
+//! Large requirement files are read, and families are never spelled out. How fast: the benchmark's
+//! `coverage` command says it.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use deepconcolic_spec::{Error, RequirementFile, Signature};
 
@@ -17,40 +17,22 @@ fn many_lines() -> String {
     text
 }
 
-const SECOND: Duration = Duration::from_secs(1);
-
 #[test]
-fn a_hundred_thousand_statements_parse_and_resolve_within_a_second() {
-    let text = many_lines();
-    let signature = signature();
-    // The quickest of a few runs, since the machine may be busy with other tests.
-    let quickest = (0..5).map(|_| {
-        let start = Instant::now();
-        let file = RequirementFile::parse(&text).unwrap();
-        let parsed = start.elapsed();
-        let set = file.resolve(&signature).unwrap();
-        let resolved = start.elapsed();
-        assert_eq!(set.len(), 100_000);
-        let last = set.get(99_999).unwrap().to_string();
-        assert_eq!(last, "exists x: u[x][2,99999] - 0.5 > 0");
-        (resolved, parsed)
-    });
-    let (resolved, parsed) = quickest.min().unwrap();
-    println!("parsed in {parsed:?}, parsed and resolved in {resolved:?}");
-    assert!(resolved < SECOND, "{resolved:?}");
+fn a_hundred_thousand_statements_parse_and_resolve() {
+    let file = RequirementFile::parse(&many_lines()).unwrap();
+    let set = file.resolve(&signature()).unwrap();
+    assert_eq!(set.len(), 100_000);
+    let last = set.get(99_999).unwrap().to_string();
+    assert_eq!(last, "exists x: u[x][2,99999] - 0.5 > 0");
 }
 
 #[test]
-fn a_hundred_thousand_requirements_in_one_line_cost_nothing_until_asked_for() {
-    let start = Instant::now();
+fn a_hundred_thousand_requirements_in_one_line_are_made_when_asked_for() {
     let file = RequirementFile::parse("for i in neurons(2): exists x: ap[x][2,i]").unwrap();
     let set = file.resolve(&signature()).unwrap();
     assert_eq!(set.len(), 100_000);
-    assert!(start.elapsed() < SECOND / 100, "{:?}", start.elapsed());
     let made = set.iter().map(Result::unwrap).count();
-    println!("100,000 members made within {:?}", start.elapsed());
     assert_eq!(made, 100_000);
-    assert!(start.elapsed() < SECOND);
 }
 
 #[test]
@@ -81,7 +63,6 @@ fn billions_of_neuron_pairs_are_counted_layer_by_layer() {
     let ssc = "for k in 2..K-1, i in neurons(k), j in neurons(k+1): exists x1, x2:
         ap[x1][k,i] != ap[x2][k,i] and ap[x1][k+1,j] != ap[x2][k+1,j]
         and all{ap[x1][k,l] = ap[x2][k,l] for l in neurons(k) if l != i}";
-    let start = Instant::now();
     let set = RequirementFile::parse(ssc)
         .unwrap()
         .resolve(&signature)
@@ -92,7 +73,6 @@ fn billions_of_neuron_pairs_are_counted_layer_by_layer() {
                     and ap[x1][4,0] != ap[x2][4,0] and (ap[x1][3,0] = ap[x2][3,0] and \
                     ap[x1][3,2] = ap[x2][3,2] and ";
     assert!(text.starts_with(expected), "{}", &text[..200]);
-    assert!(start.elapsed() < SECOND, "{:?}", start.elapsed());
 }
 
 #[test]

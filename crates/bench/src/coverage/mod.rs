@@ -1,0 +1,14 @@
+//! Targets of measuring coverage and of the requirement language.
+
+mod language;
+mod memory;
+mod pairs;
+mod paper;
+mod speed;
+mod subject;
+
+pub use language::run as language;
+pub use memory::run as memory;
+pub use pairs::run as pairs;
+pub use paper::run as paper;
+pub use speed::run as speed;

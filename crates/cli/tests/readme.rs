@@ -1,0 +1,172 @@
+//! The documents tell the truth: commands of the README print what it says they print, what is named
+//! exists, and nothing is left out of the lists.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use deepconcolic_spec::criteria;
+use tempfile::TempDir;
+
+/// How a command starts in the README; here the binary that was built takes its place.
+const PROMPT: &str = "cargo run --release -- ";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A fenced block: the word after the fence, and the text inside.
+type Block = (String, String);
+
+fn blocks(document: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut inside = false;
+    for line in document.lines() {
+        if let Some(kind) = line.strip_prefix("```") {
+            inside = !inside;
+            if inside {
+                blocks.push((kind.to_owned(), String::new()));
+            }
+        } else if let (true, Some((_, text))) = (inside, blocks.last_mut()) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    blocks
+}
+
+/// The commands of a document that are shown with their output: arguments, and what they print.
+fn examples(document: &str) -> Vec<(Vec<String>, String)> {
+    let blocks = blocks(document);
+    let pairs = blocks.iter().zip(blocks.iter().skip(1));
+    pairs
+        .filter(|((_, command), (kind, _))| command.starts_with(PROMPT) && kind == "text")
+        .map(|((_, command), (_, output))| {
+            let words = command.trim_start_matches(PROMPT).replace("\\\n", " ");
+            let words = words.split_whitespace().map(str::to_owned);
+            (words.collect(), output.clone())
+        })
+        .collect()
+}
+
+/// What a command prints, run from the root of the project; what it writes goes to a folder of its own.
+fn run(arguments: &[String]) -> String {
+    let folder = TempDir::new().unwrap();
+    let mut arguments = arguments.to_vec();
+    let mut moved = None;
+    if let Some(flag) = arguments.iter().position(|a| a == "--out") {
+        let name = arguments[flag + 1].clone();
+        let path = folder.path().join(&name).display().to_string();
+        arguments[flag + 1].clone_from(&path);
+        moved = Some((path, name));
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_deepconcolic"))
+        .args(&arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    match moved {
+        Some((path, name)) => text.replace(&path, &name),
+        None => text,
+    }
+}
+
+/// Whether numbers come out to the last bit as where the README was written.
+fn fuses_multiply_and_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+fn assert_examples_hold(path: &str, at_least: &[&str]) {
+    let examples = examples(&read(path));
+    for command in at_least {
+        let shown = examples.iter().any(|(words, _)| words[0] == *command);
+        assert!(shown, "{path} shows no output of `{command}`");
+    }
+    if !fuses_multiply_and_add() {
+        println!("skipped: without fused multiply-add a value may fall into another section");
+        return;
+    }
+    for (arguments, expected) in examples {
+        let command = arguments.join(" ");
+        assert_eq!(run(&arguments), expected, "{path}: {command}");
+    }
+}
+
+#[test]
+fn commands_of_the_readme_print_what_it_says() {
+    assert_examples_hold("README.md", &["coverage", "inspect", "eval"]);
+}
+
+#[test]
+fn commands_of_the_guide_to_criteria_print_what_it_says() {
+    assert_examples_hold("docs/criteria.md", &["coverage"]);
+}
+
+/// Texts in single backticks, outside fenced blocks.
+fn quoted(document: &str) -> Vec<&str> {
+    let mut fenced = false;
+    let mut found = Vec::new();
+    for line in document.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            found.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_path_named_in_the_map_exists() {
+    let map = read("ARCHITECTURE.md");
+    let endings = [".rs", ".md", ".py"];
+    let is_path = |text: &&str| text.contains('/') || endings.iter().any(|e| text.ends_with(e));
+    let paths: Vec<&str> = quoted(&map).into_iter().filter(is_path).collect();
+    assert!(!paths.is_empty());
+    for path in paths {
+        assert!(root().join(path).exists(), "ARCHITECTURE.md names `{path}`");
+    }
+}
+
+#[test]
+fn the_guide_to_criteria_defines_every_criterion() {
+    let guide = read("docs/criteria.md");
+    let words = guide.split_whitespace().collect::<Vec<_>>().join(" ");
+    for criterion in criteria::ALL {
+        let name = criterion.name();
+        let heading = format!("\n### `{name}`");
+        assert!(guide.contains(&heading), "no section about {name}");
+        let definition = criterion.definition();
+        assert!(words.contains(definition), "{name} is now: {definition}");
+    }
+}
+
+#[test]
+fn the_readme_lists_every_operator_of_the_table() {
+    let readme = read("README.md");
+    let listed = quoted(&readme);
+    let source = read("crates/formats/src/onnx/operators/mod.rs");
+    let table = source.split("const TABLE").nth(1).unwrap();
+    let table = table.split("];").next().unwrap();
+    let texts = table.split('"').skip(1).step_by(2);
+    let operators: Vec<&str> = texts
+        .filter(|t| t.starts_with(char::is_uppercase))
+        .collect();
+    assert!(operators.contains(&"Conv"));
+    for operator in operators {
+        assert!(
+            listed.contains(&operator),
+            "README.md leaves out {operator}"
+        );
+    }
+}
