@@ -19,9 +19,7 @@ use crate::shelf::Shelf;
 use crate::speed::pool;
 use crate::verdict::Verdict;
 
-/// Parts that the images of the neuron criteria are cut into, a round each.
-const SLICES: usize = 10;
-/// Rounds with all of them in one measurement, which clears its sets of slots once, not for each part.
+/// Rounds of the neuron criteria, each over all images.
 const WHOLE: usize = 3;
 /// The network of the pair criterion's target.
 const DENSE: &str = "mnist_mlp_100x2_logits.onnx";
@@ -40,13 +38,10 @@ fn neurons(shelf: &Shelf, all: &ThreadPool) -> Result<Verdict, BenchError> {
     let subject = Subject::load(shelf, PAPER)?;
     let profile = all.install(|| subject.profile());
     let families = subject.families(&NEURON_CRITERIA, &Parameters::default(), Some(&profile))?;
-    let size = subject.len() / SLICES;
-    let slices = (0..SLICES).map(|s| s * size..(s + 1) * size).collect();
-    let ratio = Race::new(&subject, &families, slices).hold(all, SLICES)?;
     let whole = std::iter::once(0..subject.len()).collect();
-    let at_once = Race::new(&subject, &families, whole).hold(all, WHOLE)?;
+    let ratio = Race::new(&subject, &families, whole).hold(all, WHOLE)?;
     let what = format!(
-        "{} over {} images of {PAPER}: {ratio:.3} times the forward passes in parts of {size}, {at_once:.3} times as one measurement (at most {LIMIT})",
+        "{} over {} images of {PAPER}: {ratio:.3} times the forward passes (at most {LIMIT})",
         NEURON_CRITERIA.join(" + "),
         subject.len()
     );
