@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deepconcolic_dataset::{Samples, write};
-use deepconcolic_network::{Network, Pass, Point, Shape};
+use deepconcolic_network::{Network, Pass, Point, Shape, label};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
@@ -60,6 +60,14 @@ impl Eval {
     }
 
     fn work(&self) -> Outcome {
+        let folder = self.out.parent().filter(|f| !f.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::Usage(format!(
+                "cannot write {}: there is no folder {}; make it first",
+                self.out.display(),
+                folder.display()
+            )));
+        }
         let network = model::load(&self.model)?.network;
         let point = self.point(&network)?;
         let samples = self.data.open(&network)?;
@@ -143,21 +151,13 @@ fn evaluate(network: &Network, samples: &Samples, point: Point) -> (Vec<f32>, Op
                 .enumerate()
                 .filter(|(row, sample)| {
                     let logits = trace.sample(Point::Logits, *row);
-                    usize::try_from(labels[*sample]) == Ok(largest(logits))
+                    usize::try_from(labels[*sample]) == Ok(label(logits))
                 })
                 .count();
         }
     }
     let accuracy = labels.map(|_| right as f64 / samples.len().max(1) as f64);
     (values, accuracy)
-}
-
-/// Position of the first largest number.
-fn largest(numbers: &[f32]) -> usize {
-    (1..numbers.len()).fold(
-        0,
-        |best, i| if numbers[i] > numbers[best] { i } else { best },
-    )
 }
 
 fn no_layer(network: &Network, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Several criteria measured in one pass over inputs.
 
-use deepconcolic_network::{Network, Pass, Point, Trace};
+use deepconcolic_network::{Network, Pass, Point, Trace, label};
 use deepconcolic_spec::criteria::{BitSet, Family, Profile};
 
 use crate::Inputs;
@@ -53,7 +53,7 @@ pub fn measure(
         &Pass::keep(points),
         |first, trace| {
             for sample in 0..trace.samples() {
-                let label = largest(trace.sample(Point::Logits, sample));
+                let label = label(trace.sample(Point::Logits, sample));
                 classes[label] += 1;
                 let truth = labels.map(|labels| labels[first + sample]);
                 right += usize::from(truth.and_then(|t| usize::try_from(t).ok()) == Some(label));
@@ -112,12 +112,4 @@ pub(crate) fn each_batch(
         network.forward_into(&x, pass, &mut trace);
         visit(first, &trace);
     }
-}
-
-/// Position of the first largest number.
-fn largest(numbers: &[f32]) -> usize {
-    (1..numbers.len()).fold(
-        0,
-        |best, i| if numbers[i] > numbers[best] { i } else { best },
-    )
 }

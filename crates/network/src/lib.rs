@@ -26,7 +26,7 @@ mod workspace;
 pub use builder::{NetworkBuilder, Tensor};
 pub use forward::{Pass, Trace};
 pub use interval::Bounds;
-pub use network::{Constant, Layer, Network, Point};
+pub use network::{Constant, Layer, Network, Point, label};
 pub use operator::{Nature, Operator};
 pub use scalar::Scalar;
 pub use shape::{MOST_ELEMENTS, Order, Shape};

@@ -146,6 +146,11 @@ impl Layer {
     }
 }
 
+/// The label that logits stand for: the position of the first largest.
+pub fn label(logits: &[f32]) -> usize {
+    (1..logits.len()).fold(0, |best, i| if logits[i] > logits[best] { i } else { best })
+}
+
 /// A tensor of the network that can be kept from a run, or that a derivative can be taken of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Point {

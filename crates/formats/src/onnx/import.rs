@@ -287,11 +287,13 @@ impl Import<'_> {
     /// The node's name, else its output's; the latter also when another node has that name.
     fn layer_name(&self, node: &Node) -> String {
         let output = node.outputs.first().cloned().unwrap_or_default();
-        if node.name.is_empty() || self.names.contains(&node.name) {
+        let name = if node.name.is_empty() || self.names.contains(&node.name) {
             output
         } else {
             node.name.clone()
-        }
+        };
+        // Names are printed as they are; a hostile one must not steer the terminal.
+        name.replace(char::is_control, "\u{fffd}")
     }
 
     /// The network with every output that could be imported; the answer is the first

@@ -1,14 +1,13 @@
 //! Lipschitz continuity, by its refutation: two inputs whose outputs differ more than c times as
 //! much as they do themselves.
 
-use deepconcolic_network::{Point, Trace};
+use deepconcolic_network::{Point, Trace, label};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
 use super::criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
 use super::parameters::LipschitzOutput;
 use super::region::{Ball, Region};
-use super::safety::largest;
 use crate::{
     Formula, Input, InputSpace, Inputs, Linear, Norm, Quantifier, Relation, Requirement, Var,
 };
@@ -38,7 +37,7 @@ impl Criterion for Lipschitz {
                 .seeds
                 .iter()
                 .map(|seed| {
-                    let label = largest(&setting.network.logits(seed));
+                    let label = label(&setting.network.logits(seed));
                     let ball = Ball {
                         centre: seed.clone(),
                         radius,

@@ -1,6 +1,6 @@
 //! Safety: no input near a seed has another label than the seed. The requirement is its refutation.
 
-use deepconcolic_network::{Point, Trace};
+use deepconcolic_network::{Point, Trace, label};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
@@ -32,7 +32,7 @@ impl Criterion for Safety {
             regions: Vec::new(),
         };
         for centre in setting.seeds {
-            let label = largest(&setting.network.logits(centre));
+            let label = label(&setting.network.logits(centre));
             let ball = Ball {
                 centre: centre.clone(),
                 radius,
@@ -42,14 +42,6 @@ impl Criterion for Safety {
         }
         Ok(Box::new(family))
     }
-}
-
-/// Position of the first largest number: the label of an input.
-pub(super) fn largest(numbers: &[f32]) -> usize {
-    (1..numbers.len()).fold(
-        0,
-        |best, i| if numbers[i] > numbers[best] { i } else { best },
-    )
 }
 
 struct Neighbourhoods {
@@ -121,7 +113,7 @@ impl Tally for SafetyTally<'_> {
             .map(|s| {
                 (
                     trace.sample(Point::Input, s),
-                    largest(trace.sample(Point::Logits, s)),
+                    label(trace.sample(Point::Logits, s)),
                 )
             })
             .collect();

@@ -102,6 +102,7 @@ pub fn pow(context: &mut Context<'_>) -> Outputs {
 }
 
 pub fn prelu(context: &mut Context<'_>) -> Outputs {
+    context.known(1)?;
     let inputs = [context.tensor(0)?, context.tensor(1)?];
     float(context.add(PRelu, &inputs)?)
 }
