@@ -23,7 +23,12 @@ pub struct ModelArguments {
     )]
     pub mean: Option<Vec<f64>>,
     /// Then divide by this: one number, or one for each channel
-    #[arg(long, value_name = "S[,S...]", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "S[,S...]",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub std: Option<Vec<f64>>,
     /// Shape of one input, for a model that leaves it open (for example 1,3,32,32)
     #[arg(long, value_name = "D,D,...", value_delimiter = ',')]

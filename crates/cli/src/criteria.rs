@@ -27,13 +27,18 @@ pub struct CriterionArguments {
     top: usize,
     /// vsc, svc, vvc: a value changes when it grows by this factor (default: 2; 5 for the condition
     /// of vvc)
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sigma: Option<f64>,
     /// Pair criteria: whose signs must not change: all of the layer's, or the decision's field's
     #[arg(long, value_enum, default_value_t = ScopeArgument::Layer)]
     ssc_scope: ScopeArgument,
     /// lipschitz: the constant c
-    #[arg(long, value_name = "C", default_value_t = 10.0)]
+    #[arg(
+        long,
+        value_name = "C",
+        default_value_t = 10.0,
+        allow_hyphen_values = true
+    )]
     constant: f64,
     /// lipschitz: compare all logits, or that of the seed's label
     #[arg(long, value_enum, default_value_t = OutputArgument::All)]
@@ -46,7 +51,7 @@ pub struct CriterionArguments {
     norm: Norm,
     /// lipschitz, safety: the radius of the region round each seed, in units of the domain's width,
     /// or `none`
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
     radius: Option<String>,
     /// Require only these layers, by name or number (for pairs: of the decisions)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
