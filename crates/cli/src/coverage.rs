@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_concolic::{Domain, Measurement, Noise, answer, measure, profile};
+use deepconcolic_concolic::{Measurement, Noise, answer, measure, profile};
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
-use deepconcolic_spec::{InputSpace, Property, RequirementFile, RequirementSet, Signature};
+use deepconcolic_spec::{Domain, InputSpace, Property, RequirementFile, RequirementSet, Signature};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};

@@ -1,9 +1,9 @@
 //! Data files as the inputs that measuring works on, and the domain they live in.
 
-use deepconcolic_concolic::{Domain, Inputs};
+use deepconcolic_concolic::Inputs;
 use deepconcolic_dataset::Samples;
 use deepconcolic_network::Network;
-use deepconcolic_spec::Pixels;
+use deepconcolic_spec::{Domain, Pixels};
 
 use crate::exit::Failure;
 

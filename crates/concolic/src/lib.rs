@@ -2,13 +2,11 @@
 //! its neurons did.
 
 mod coverage;
-mod domain;
 mod inputs;
 mod noise;
 mod requirements;
 
 pub use coverage::{Accuracy, Measurement, measure, profile};
-pub use domain::Domain;
 pub use inputs::Inputs;
 pub use noise::Noise;
 pub use requirements::{Answer, answer};

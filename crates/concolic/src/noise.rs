@@ -1,6 +1,8 @@
 //! Uniform noise: the control that a coverage figure should be read beside.
 
-use crate::{Domain, Inputs};
+use deepconcolic_spec::Domain;
+
+use crate::Inputs;
 
 /// So many inputs drawn uniformly from a domain; each depends on its number and the seed alone.
 #[derive(Clone, Debug)]

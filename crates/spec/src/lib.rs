@@ -8,14 +8,18 @@
 
 pub mod criteria;
 pub mod diagnostic;
+mod domain;
 pub mod error;
 pub mod norm;
 pub mod requirement;
+mod search_space;
 pub mod signature;
+mod similarity;
 mod suggestion;
 pub mod vnnlib;
 
 pub use diagnostic::Diagnostic;
+pub use domain::Domain;
 pub use error::Error;
 pub use norm::{InputSpace, Norm, Pixels};
 pub use requirement::{
@@ -23,5 +27,7 @@ pub use requirement::{
     Linear, Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
     RequirementFile, RequirementSet, Var,
 };
+pub use search_space::{Extent, SearchSpace, Validity};
 pub use signature::{LayerSignature, Signature};
+pub use similarity::ImageShape;
 pub use vnnlib::Property;

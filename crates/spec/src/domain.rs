@@ -1,6 +1,6 @@
 //! The domain of inputs: a box, and the unit of distances.
 
-use deepconcolic_spec::{InputSpace, Pixels};
+use crate::norm::{InputSpace, Pixels};
 
 /// Lowest and highest value of each input element.
 #[derive(Clone, Debug, PartialEq)]
