@@ -1,12 +1,26 @@
-//! Measuring coverage: runs inputs through a network and lets criteria and requirements look at what
-//! its neurons did.
+//! The concolic loop and what it is measured by: runs inputs through a network, lets criteria and
+//! requirements look at what its neurons did, and makes the inputs that are missing.
 
+mod ascent;
+mod campaign;
 mod coverage;
 mod inputs;
+mod ledger;
+mod limits;
 mod noise;
+mod random;
+mod ranking;
+mod reach;
 mod requirements;
+mod stages;
+mod suite;
 
+pub use campaign::{Added, Campaign, Round, Stop, Subject, means};
 pub use coverage::{Accuracy, Measurement, measure, profile};
 pub use inputs::Inputs;
+pub use ledger::Ledger;
+pub use limits::{Limits, Passes};
 pub use noise::Noise;
 pub use requirements::{Answer, answer};
+pub use stages::Strategy;
+pub use suite::{Seeds, Stage, Suite, Test};

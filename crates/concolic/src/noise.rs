@@ -3,6 +3,7 @@
 use deepconcolic_spec::Domain;
 
 use crate::Inputs;
+use crate::random::Random;
 
 /// So many inputs drawn uniformly from a domain; each depends on its number and the seed alone.
 #[derive(Clone, Debug)]
@@ -19,14 +20,6 @@ impl Noise {
     }
 }
 
-/// Splitmix64's output for a state.
-fn mix(state: u64) -> u64 {
-    let mut z = state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Inputs for Noise {
     fn len(&self) -> usize {
         self.len
@@ -35,12 +28,10 @@ impl Inputs for Noise {
     fn gather(&self, indices: &[usize], into: &mut [f32]) {
         let each = self.domain.lower().len();
         for (&index, input) in indices.iter().zip(into.chunks_exact_mut(each.max(1))) {
-            let mut state = mix(self.seed ^ mix(index as u64 + 1));
+            let mut random = Random::of(&[self.seed, index as u64]);
             let ends = self.domain.lower().iter().zip(self.domain.upper());
             for (x, (&low, &high)) in input.iter_mut().zip(ends) {
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let part = (mix(state) >> 40) as f32 / (1u64 << 24) as f32;
-                *x = (low + (high - low) * part).clamp(low, high);
+                *x = random.between(low, high);
             }
         }
     }

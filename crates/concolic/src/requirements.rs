@@ -5,8 +5,8 @@
 
 use deepconcolic_network::{Network, Pass, Point, Trace};
 use deepconcolic_spec::{
-    Activation, Assignment, Error, Evaluator, Formula, InputSpace, Inputs as Arity, Observations,
-    Quantifier, Requirement, RequirementSet,
+    Assignment, Error, Evaluator, Formula, Input, InputSpace, Inputs as Arity, Observations,
+    Quantifier, Requirement, RequirementSet, Var,
 };
 
 use crate::Inputs;
@@ -89,45 +89,14 @@ pub fn answer(
 fn points(network: &Network, requirements: &[Requirement]) -> Vec<Point> {
     let mut points = vec![Point::Input];
     for requirement in requirements {
-        visit_variables(&requirement.formula, &mut |layer, activation| {
-            let point = point(network, layer, activation);
+        requirement.formula.each_variable(&mut |var: Var| {
+            let point = var.point(network.layers().len());
             if !points.contains(&point) {
                 points.push(point);
             }
         });
     }
     points
-}
-
-fn visit_variables(formula: &Formula, visit: &mut impl FnMut(usize, Activation)) {
-    match formula {
-        Formula::Compare(comparison) => {
-            for (_, var) in &comparison.linear.terms {
-                visit(var.layer, var.activation);
-            }
-        }
-        Formula::Within { .. } | Formula::Distance { .. } => {}
-        Formula::Not(inner) => visit_variables(inner, visit),
-        Formula::And(of) | Formula::Or(of) | Formula::Count { of, .. } => {
-            for part in of {
-                visit_variables(part, visit);
-            }
-        }
-        Formula::Iff(a, b) | Formula::Xor(a, b) => {
-            visit_variables(a, visit);
-            visit_variables(b, visit);
-        }
-    }
-}
-
-/// The tensor that a layer's number and side of the activation mean.
-fn point(network: &Network, layer: usize, activation: Activation) -> Point {
-    match (layer, activation) {
-        (1, _) => Point::Input,
-        (k, _) if k == network.layers().len() + 2 => Point::Logits,
-        (k, Activation::Pre) => Point::Pre(k - 2),
-        (k, Activation::Post) => Point::Post(k - 2),
-    }
 }
 
 /// What requirements look at, for many tests.
@@ -177,11 +146,13 @@ impl Observations for Kept<'_> {
     }
 
     fn u(&self, test: usize, layer: usize, neuron: usize) -> f32 {
-        self.row(point(self.network, layer, Activation::Pre), test)[neuron]
+        let var = Var::u(Input::First, layer, neuron);
+        self.row(var.point(self.network.layers().len()), test)[neuron]
     }
 
     fn v(&self, test: usize, layer: usize, neuron: usize) -> f32 {
-        self.row(point(self.network, layer, Activation::Post), test)[neuron]
+        let var = Var::v(Input::First, layer, neuron);
+        self.row(var.point(self.network.layers().len()), test)[neuron]
     }
 
     fn input(&self, test: usize) -> &[f32] {

@@ -53,6 +53,29 @@ impl BitSet {
         ones(&self.words)
     }
 
+    /// Takes a number out.
+    pub fn remove(&mut self, index: usize) {
+        self.words[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// The numbers that are not in this set.
+    #[must_use]
+    pub fn complement(&self) -> Self {
+        let mut words: Vec<u64> = self.words.iter().map(|w| !w).collect();
+        if let (Some(last), rest) = (words.last_mut(), self.len % 64)
+            && rest > 0
+        {
+            *last &= (1 << rest) - 1;
+        }
+        let len = self.len;
+        Self { words, len }
+    }
+
+    /// The words; bits past the end are 0.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The words, for those who fill many bits at once; bits past the end must stay 0.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
@@ -88,5 +111,10 @@ mod tests {
         other.insert(64);
         assert_eq!(set.count_without(&other), members.len() - 1);
         assert!(set.contains(129) && !set.contains(128));
+        let rest = set.complement();
+        assert_eq!(rest.count(), 130 - members.len());
+        assert!(members.iter().all(|&m| !rest.contains(m)));
+        set.remove(63);
+        assert!(!set.contains(63) && set.count() == members.len() - 1);
     }
 }

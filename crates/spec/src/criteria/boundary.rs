@@ -3,7 +3,7 @@
 use deepconcolic_network::bits;
 
 use super::criterion::{Criterion, Family, Setting};
-use super::neuron::{At, NeuronFamily, Rule};
+use super::neuron::{Asked, At, NeuronFamily, Rule};
 use super::profile::Profile;
 use crate::{Formula, Input, Linear, Relation, Var};
 
@@ -70,6 +70,10 @@ fn beyond(layer: usize, neuron: usize, bound: f32, relation: Relation) -> Formul
 struct Upper(Profile);
 
 impl Rule for Upper {
+    fn excess(&self, at: Asked, u: f32, _: f32) -> (f32, f32) {
+        (u - self.0.layer(at.layer).high[at.neuron], 1.0)
+    }
+
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
         let high = &self.0.layer(layer).high[first..];
         for ((word, u), high) in covered.iter_mut().zip(u.chunks(64)).zip(high.chunks(64)) {
@@ -87,6 +91,14 @@ impl Rule for Upper {
 struct Both(Profile);
 
 impl Rule for Both {
+    fn excess(&self, at: Asked, u: f32, _: f32) -> (f32, f32) {
+        let profile = self.0.layer(at.layer);
+        match at.part {
+            0 => (u - profile.high[at.neuron], 1.0),
+            _ => (profile.low[at.neuron] - u, -1.0),
+        }
+    }
+
     fn each(&self) -> usize {
         2
     }

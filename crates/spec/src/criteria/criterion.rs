@@ -4,6 +4,7 @@
 use deepconcolic_network::{Network, Point, Trace};
 
 use super::bit_set::BitSet;
+use super::guide::Guide;
 use super::parameters::Parameters;
 use super::profile::Profile;
 use super::selection::Selection;
@@ -90,6 +91,9 @@ pub trait Family: Send + Sync {
 
     /// An empty suite's measurement.
     fn tally(&self) -> Box<dyn Tally + '_>;
+
+    /// What steers a search towards its requirements, or why they cannot be searched for this way.
+    fn guide(&self) -> Result<&dyn Guide, String>;
 
     /// What the user should know about how requirements were counted.
     fn notes(&self) -> Vec<String> {

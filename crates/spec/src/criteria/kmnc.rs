@@ -6,7 +6,7 @@
 
 use super::boundary::required;
 use super::criterion::{Criterion, Family, Setting};
-use super::neuron::{At, NeuronFamily, Rule};
+use super::neuron::{Asked, At, NeuronFamily, Rule};
 use super::profile::{LayerProfile, Profile};
 use crate::{Formula, Input, Linear, Relation, Var};
 
@@ -103,6 +103,18 @@ fn section(profile: &LayerProfile, neuron: usize, count: usize, u: f32) -> Optio
 }
 
 impl Rule for Sections {
+    fn excess(&self, at: Asked, u: f32, _: f32) -> (f32, f32) {
+        let profile = self.profile.layer(at.layer);
+        let edge = |s| edge(profile, at.neuron, self.count, s);
+        let u = f64::from(u);
+        let (above, below) = (u - edge(at.part), edge(at.part + 1) - u);
+        if above < below {
+            (above as f32, 1.0)
+        } else {
+            (below as f32, -1.0)
+        }
+    }
+
     fn each(&self) -> usize {
         self.count
     }

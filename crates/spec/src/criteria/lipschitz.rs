@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::bit_set::BitSet;
 use super::criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+use super::guide::Guide;
 use super::parameters::LipschitzOutput;
 use super::region::{Ball, Region};
 use crate::{
@@ -103,6 +104,10 @@ impl Slopes {
 }
 
 impl Family for Slopes {
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Err("it asks for two inputs at once, which no search here looks for yet".into())
+    }
+
     fn groups(&self) -> &[Group] {
         &self.groups
     }

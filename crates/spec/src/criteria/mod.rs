@@ -3,6 +3,7 @@
 mod bit_set;
 mod boundary;
 mod criterion;
+mod guide;
 mod kmnc;
 mod lipschitz;
 mod nc;
@@ -19,13 +20,16 @@ mod svc;
 mod tknc;
 mod vsc;
 mod vvc;
+mod written;
 
 pub use bit_set::BitSet;
 pub use criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+pub use guide::{Clearance, Confinement, Guide, Look, Means};
 pub use parameters::{LipschitzOutput, Parameters, Scope};
 pub use profile::{LayerProfile, Profile};
 pub use region::{Ball, Region};
 pub use selection::Selection;
+pub use written::Written;
 
 /// Every criterion there is.
 pub const ALL: &[&dyn Criterion] = &[

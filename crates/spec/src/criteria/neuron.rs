@@ -1,11 +1,12 @@
 //! Families with so many requirements for each neuron, measured one layer at a time: what nc, nbc,
 //! snac, kmnc and tknc share.
 
-use deepconcolic_network::{Point, Trace, vectorised};
+use deepconcolic_network::{Point, Seed, Trace, vectorised};
 use rayon::prelude::*;
 
-use super::bit_set::BitSet;
+use super::bit_set::{BitSet, ones};
 use super::criterion::{Family, Group, Setting, Tally};
+use super::guide::{Clearance, Guide, Look};
 use crate::{Formula, Inputs, Quantifier, Requirement};
 
 /// Which neurons are being judged, and by what.
@@ -16,6 +17,34 @@ pub(super) struct At {
     pub first: usize,
     /// The sample's [`Rule::bar`].
     pub bar: f32,
+}
+
+/// One requirement: which neuron, and what of it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub layer: usize,
+    pub neuron: usize,
+    pub part: usize,
+}
+
+/// Neighbours to beat.
+#[derive(Clone, Copy)]
+pub(super) struct Rivals {
+    /// For a neuron outside the top.
+    pub outside: usize,
+    /// For one inside; none when everybody is.
+    pub inside: Option<usize>,
+}
+
+impl Rivals {
+    /// The one a value is measured against.
+    fn of(self, value: f32, values: &[f32]) -> Option<usize> {
+        if value >= values[self.outside] {
+            self.inside
+        } else {
+            Some(self.outside)
+        }
+    }
 }
 
 /// Tests one layer's neurons.
@@ -34,6 +63,21 @@ pub(super) trait Rule: Send + Sync {
     fn bar(&self, _values: &[f32]) -> f32 {
         0.0
     }
+
+    /// Which tensor a search moves to change a neuron's value.
+    fn lever(&self, layer: usize) -> Point {
+        self.point(layer)
+    }
+
+    /// The neighbours that a neuron is compared with, for rules that compare: the one to beat for
+    /// those that do not yet meet the rule, and for those that do.
+    fn rivals(&self, _values: &[f32]) -> Option<Rivals> {
+        None
+    }
+
+    /// How far a neuron is beyond what is asked of it (below 0: short of it), and whether that
+    /// grows or falls with its value: 1 or -1. A rule with rivals is given the value to beat.
+    fn excess(&self, at: Asked, value: f32, rival: f32) -> (f32, f32);
 
     /// Marks what one sample covers among the neurons `first..first + values.len()` of a layer;
     /// `first` is a multiple of 64 and `covered` begins at that neuron's first slot.
@@ -154,8 +198,143 @@ impl<R: Rule> Family for NeuronFamily<R> {
         })
     }
 
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Ok(self)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.rule.notes()
+    }
+}
+
+/// What one sample's layer looks like to a rule.
+struct Sight<'a, R> {
+    rule: &'a R,
+    layer: usize,
+    values: &'a [f32],
+    rivals: Option<Rivals>,
+}
+
+impl<R: Rule> Sight<'_, R> {
+    /// The excess of a slot, its direction, and the neighbour it depends on too.
+    fn excess(&self, slot: usize) -> (f32, f32, Option<usize>) {
+        let each = self.rule.each();
+        let (neuron, part) = (slot / each, slot % each);
+        let layer = self.layer;
+        let value = self.values[neuron];
+        let rival = self.rivals.and_then(|rivals| rivals.of(value, self.values));
+        let bar = rival.map_or(f32::NEG_INFINITY, |rival| self.values[rival]);
+        let asked = Asked {
+            layer,
+            neuron,
+            part,
+        };
+        let (excess, direction) = self.rule.excess(asked, value, bar);
+        (excess, direction, rival)
+    }
+}
+
+impl<R: Rule> NeuronFamily<R> {
+    fn sight<'a>(&'a self, look: Look<'a>, group: usize) -> Sight<'a, R> {
+        let values = look.at(self.point(group));
+        Sight {
+            rule: &self.rule,
+            layer: self.layers[group],
+            values,
+            rivals: self.rule.rivals(values),
+        }
+    }
+
+    fn lever(&self, group: usize) -> Point {
+        match self.groups[group].layer {
+            Some(layer) => self.rule.lever(layer),
+            None => Point::Logits,
+        }
+    }
+}
+
+impl<R: Rule> Guide for NeuronFamily<R> {
+    fn met(
+        &self,
+        look: Look<'_>,
+        among: &[BitSet],
+        clearance: Clearance,
+        into: &mut dyn FnMut(usize, usize),
+    ) {
+        for (group, among) in among.iter().enumerate() {
+            let sight = self.sight(look, group);
+            let margin = look.means.margin(sight.layer + 2) as f32;
+            let bar = self.rule.bar(sight.values);
+            let size = block(self.rule.each());
+            let mut words = vec![0u64; size / 64 * self.rule.each()];
+            for (block, values) in sight.values.chunks(size).enumerate() {
+                let first = block * size;
+                let at = At {
+                    layer: sight.layer,
+                    first,
+                    bar,
+                };
+                let start = first / 64 * self.rule.each();
+                let wanted = &among.words()[start..];
+                if wanted.iter().take(words.len()).all(|&w| w == 0) {
+                    continue;
+                }
+                words.fill(0);
+                vectorised(
+                    #[inline(always)]
+                    || self.rule.mark(at, values, &mut words),
+                );
+                for (word, wanted) in words.iter_mut().zip(wanted) {
+                    *word &= wanted;
+                }
+                for bit in ones(&words) {
+                    let slot = start * 64 + bit;
+                    if clearance == Clearance::Exact || sight.excess(slot).0 >= margin {
+                        into(group, slot);
+                    }
+                }
+            }
+        }
+    }
+
+    fn values(&self, look: Look<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
+        let sight = self.sight(look, group);
+        let scale = look.means.scale(sight.layer + 2) as f32;
+        out.extend(
+            slots
+                .iter()
+                .map(|&slot| sight.excess(slot as usize).0 / scale),
+        );
+    }
+
+    fn pull(
+        &self,
+        look: Look<'_>,
+        group: usize,
+        slots: &[u32],
+        enough: f32,
+        seeds: &mut Vec<Seed<f32>>,
+    ) -> f64 {
+        let sight = self.sight(look, group);
+        let weight = 1.0 / look.means.scale(sight.layer + 2) as f32;
+        let point = self.lever(group);
+        let seed = |element, weight| Seed {
+            point,
+            element,
+            weight,
+        };
+        let mut total = 0.0;
+        for &slot in slots {
+            let (excess, direction, rival) = sight.excess(slot as usize);
+            let value = excess * weight;
+            total += f64::from(value.min(enough));
+            if value < enough {
+                let neuron = slot as usize / self.rule.each();
+                seeds.push(seed(neuron, direction * weight));
+                seeds.extend(rival.map(|rival| seed(rival, -direction * weight)));
+            }
+        }
+        total
     }
 }
 

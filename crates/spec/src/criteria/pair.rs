@@ -12,6 +12,7 @@ use deepconcolic_network::{Layer, Network, Point, Trace, bits};
 
 use super::bit_set::{BitSet, ones};
 use super::criterion::{Family, Group, Rerun, Setting, Tally};
+use super::guide::Guide;
 use super::parameters::Scope;
 use super::patterns::Patterns;
 use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var};
@@ -162,6 +163,10 @@ fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
 }
 
 impl Family for PairFamily {
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Err("it asks for two inputs at once, which no search here looks for yet".into())
+    }
+
     fn groups(&self) -> &[Group] {
         &self.groups
     }

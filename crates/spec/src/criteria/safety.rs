@@ -1,10 +1,11 @@
 //! Safety: no input near a seed has another label than the seed. The requirement is its refutation.
 
-use deepconcolic_network::{Point, Trace, label};
+use deepconcolic_network::{Point, Seed, Trace, label};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
 use super::criterion::{Criterion, Family, Group, Setting, Tally};
+use super::guide::{Clearance, Confinement, Guide, Look};
 use super::region::{Ball, Region};
 use crate::{Formula, Input, InputSpace, Inputs, Linear, Quantifier, Relation, Requirement, Var};
 
@@ -53,7 +54,93 @@ struct Neighbourhoods {
     classes: usize,
 }
 
+impl Neighbourhoods {
+    /// By how much another logit leads that of the seed's label, and which.
+    fn lead(&self, slot: usize, logits: &[f32]) -> (f32, usize) {
+        let own = self.regions[slot].1;
+        let others = (0..logits.len()).filter(|&other| other != own);
+        let lead = |other: usize| (logits[other] - logits[own], other);
+        // The first of equals.
+        others
+            .map(lead)
+            .fold((f32::NEG_INFINITY, own), |best, next| {
+                if next.0 > best.0 { next } else { best }
+            })
+    }
+}
+
+impl Guide for Neighbourhoods {
+    fn met(
+        &self,
+        look: Look<'_>,
+        among: &[BitSet],
+        clearance: Clearance,
+        into: &mut dyn FnMut(usize, usize),
+    ) {
+        let (input, logits) = (look.at(Point::Input), look.at(Point::Logits));
+        let found = label(logits);
+        let margin = look.means.margin(self.logits) as f32;
+        for slot in among[0].iter() {
+            let (region, own) = &self.regions[slot];
+            let firm = || self.lead(slot, logits).0 >= 2.0 * margin;
+            if found != *own
+                && (clearance == Clearance::Exact || firm())
+                && region.contains(input, &self.space)
+            {
+                into(0, slot);
+            }
+        }
+    }
+
+    fn values(&self, look: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+        let (input, logits) = (look.at(Point::Input), look.at(Point::Logits));
+        let scale = 2.0 * look.means.scale(self.logits) as f32;
+        out.extend(slots.iter().map(|&slot| {
+            if self.regions[slot as usize].0.contains(input, &self.space) {
+                self.lead(slot as usize, logits).0 / scale
+            } else {
+                f32::NEG_INFINITY
+            }
+        }));
+    }
+
+    fn pull(
+        &self,
+        look: Look<'_>,
+        _: usize,
+        slots: &[u32],
+        enough: f32,
+        seeds: &mut Vec<Seed<f32>>,
+    ) -> f64 {
+        let logits = look.at(Point::Logits);
+        let weight = 0.5 / look.means.scale(self.logits) as f32;
+        let seed = |element, weight| Seed {
+            point: Point::Logits,
+            element,
+            weight,
+        };
+        let mut total = 0.0;
+        for &slot in slots {
+            let (lead, other) = self.lead(slot as usize, logits);
+            total += f64::from((lead * weight).min(enough));
+            if lead * weight < enough {
+                let own = self.regions[slot as usize].1;
+                seeds.extend([seed(other, weight), seed(own, -weight)]);
+            }
+        }
+        total
+    }
+
+    fn confinement(&self, _: usize, slot: usize, _: usize) -> Option<Confinement> {
+        Some(Confinement::Seed(slot))
+    }
+}
+
 impl Family for Neighbourhoods {
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Ok(self)
+    }
+
     fn groups(&self) -> &[Group] {
         &self.groups
     }

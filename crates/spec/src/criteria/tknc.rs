@@ -3,7 +3,7 @@
 use deepconcolic_network::{Layer, bits};
 
 use super::criterion::{Criterion, Family, Setting};
-use super::neuron::{At, NeuronFamily, Rule};
+use super::neuron::{Asked, At, NeuronFamily, Rivals, Rule};
 use crate::{Formula, Input, Linear, Relation, Var};
 
 /// The criterion.
@@ -38,6 +38,29 @@ struct Top {
 }
 
 impl Rule for Top {
+    /// The k-th largest, and the one after it.
+    fn rivals(&self, values: &[f32]) -> Option<Rivals> {
+        let bar = self.bar(values);
+        let outside = values.iter().position(|v| v.total_cmp(&bar).is_eq())?;
+        let ahead = values.iter().filter(|&&v| v >= bar).count();
+        let inside = if ahead > self.count {
+            // Several share the last place: they are each other's rivals.
+            Some(outside)
+        } else {
+            let behind = values.iter().enumerate().filter(|(_, v)| **v < bar);
+            behind.max_by(|a, b| a.1.total_cmp(b.1)).map(|(i, _)| i)
+        };
+        Some(Rivals { outside, inside })
+    }
+
+    fn excess(&self, _: Asked, u: f32, rival: f32) -> (f32, f32) {
+        if rival == f32::NEG_INFINITY {
+            (f32::MAX, 1.0)
+        } else {
+            (u - rival, 1.0)
+        }
+    }
+
     /// The k-th largest value: who reaches it has fewer than k larger neighbours.
     fn bar(&self, values: &[f32]) -> f32 {
         let count = self.count.min(values.len());

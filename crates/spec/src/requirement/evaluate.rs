@@ -105,7 +105,7 @@ impl<'a, O: Observations + ?Sized> Evaluator<'a, O> {
     }
 
     /// The value of a sum.
-    pub(super) fn linear(&self, linear: &Linear, tests: Assignment) -> f64 {
+    pub(crate) fn linear(&self, linear: &Linear, tests: Assignment) -> f64 {
         let terms = linear.terms.iter();
         terms.fold(linear.constant, |sum, &(coefficient, var)| {
             sum + coefficient * f64::from(self.observed(var, tests))

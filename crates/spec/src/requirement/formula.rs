@@ -134,6 +134,28 @@ impl Formula {
         }
     }
 
+    /// Hands on every value that the formula speaks of.
+    pub fn each_variable(&self, visit: &mut impl FnMut(Var)) {
+        match self {
+            Self::Compare(comparison) => {
+                for &(_, var) in &comparison.linear.terms {
+                    visit(var);
+                }
+            }
+            Self::Within { .. } | Self::Distance { .. } => {}
+            Self::Not(inner) => inner.each_variable(visit),
+            Self::And(of) | Self::Or(of) | Self::Count { of, .. } => {
+                for part in of {
+                    part.each_variable(visit);
+                }
+            }
+            Self::Iff(a, b) | Self::Xor(a, b) => {
+                a.each_variable(visit);
+                b.each_variable(visit);
+            }
+        }
+    }
+
     fn has_atomic_complement(&self) -> bool {
         match self {
             Self::Compare(_) | Self::Distance { .. } => true,

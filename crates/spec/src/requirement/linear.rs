@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use deepconcolic_network::Point;
+
 use super::Relation;
 
 /// Which of a requirement's inputs a value belongs to: `x` and `x1` are the first, `x2` the second.
@@ -55,6 +57,18 @@ impl Var {
             activation,
             layer,
             neuron,
+        }
+    }
+}
+
+impl Var {
+    /// The tensor it is an element of, in a network with so many hidden layers.
+    pub fn point(self, hidden: usize) -> Point {
+        match (self.layer, self.activation) {
+            (1, _) => Point::Input,
+            (k, _) if k == hidden + 2 => Point::Logits,
+            (k, Activation::Pre) => Point::Pre(k - 2),
+            (k, Activation::Post) => Point::Post(k - 2),
         }
     }
 }

@@ -1,0 +1,8 @@
+//! Confirms what a search claims, by code that did not find it.
+//!
+//! [`witness`] runs generated inputs again and says which requirements they meet. This crate depends
+//! on the network and on what is asked of it, and on nothing that searches.
+
+pub mod witness;
+
+pub use witness::{Claim, Confirmed, Slot, Witnesses};

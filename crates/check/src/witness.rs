@@ -1,0 +1,152 @@
+//! Concrete re-execution: an input counts only after it was run again, in another batch and without
+//! anything that a search keeps, and was found to lie where it may and to meet what is open.
+
+use deepconcolic_network::{Network, Pass, Point, label};
+use deepconcolic_spec::SearchSpace;
+use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means};
+use rayon::prelude::*;
+
+/// One requirement of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// Its group.
+    pub group: u32,
+    /// Its number there.
+    pub slot: u32,
+}
+
+/// An input that a search thinks well of.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The input.
+    pub input: &'a [f32],
+    /// The seed it was made from.
+    pub root: &'a [f32],
+}
+
+/// An input that was run again. Only this module makes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirmed {
+    input: Vec<f32>,
+    label: usize,
+    distance: f64,
+    firm: Vec<Slot>,
+    exact: Vec<Slot>,
+}
+
+impl Confirmed {
+    /// The input.
+    pub fn input(&self) -> &[f32] {
+        &self.input
+    }
+
+    /// The label that the network gives it.
+    pub fn label(&self) -> usize {
+        self.label
+    }
+
+    /// Its distance to its root seed.
+    pub fn distance(&self) -> f64 {
+        self.distance
+    }
+
+    /// The open requirements that it meets by the margin.
+    pub fn firm(&self) -> &[Slot] {
+        &self.firm
+    }
+
+    /// The open requirements that it meets as coverage counts them.
+    pub fn exact(&self) -> &[Slot] {
+        &self.exact
+    }
+}
+
+/// Confirms inputs against a family of requirements.
+#[derive(Clone, Copy)]
+pub struct Witnesses<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The requirements.
+    pub family: &'a dyn Family,
+    /// How they are judged.
+    pub guide: &'a dyn Guide,
+    /// Where inputs may lie.
+    pub space: &'a SearchSpace,
+    /// The scale of each layer.
+    pub means: &'a Means,
+}
+
+impl Witnesses<'_> {
+    /// Runs generated inputs. Those that may not be tests come back as the reason why.
+    pub fn confirm(
+        &self,
+        claims: &[Claim<'_>],
+        firm: &[BitSet],
+        exact: &[BitSet],
+    ) -> Vec<Result<Confirmed, String>> {
+        let run = self.run(claims, firm, exact);
+        let judged = claims.iter().zip(run);
+        judged
+            .map(
+                |(claim, confirmed)| match self.space.violation(claim.input, claim.root) {
+                    Some(why) => Err(why),
+                    None => Ok(confirmed),
+                },
+            )
+            .collect()
+    }
+
+    /// Runs seeds, which lie where the user's data lie.
+    pub fn confirm_seeds(
+        &self,
+        seeds: &[&[f32]],
+        firm: &[BitSet],
+        exact: &[BitSet],
+    ) -> Vec<Confirmed> {
+        let claims: Vec<Claim<'_>> = seeds
+            .iter()
+            .map(|&input| Claim { input, root: input })
+            .collect();
+        self.run(&claims, firm, exact)
+    }
+
+    fn run(&self, claims: &[Claim<'_>], firm: &[BitSet], exact: &[BitSet]) -> Vec<Confirmed> {
+        if claims.is_empty() {
+            return Vec::new();
+        }
+        let inputs: Vec<f32> = claims.iter().flat_map(|c| c.input).copied().collect();
+        let mut points = self.family.points();
+        if !points.contains(&Point::Logits) {
+            points.push(Point::Logits);
+        }
+        let trace = self.network.forward(&inputs, &Pass::keep(points));
+        claims
+            .par_iter()
+            .enumerate()
+            .map(|(sample, claim)| {
+                let look = Look {
+                    trace: &trace,
+                    sample,
+                    means: self.means,
+                };
+                let met = |among: &[BitSet], clearance| {
+                    let mut met = Vec::new();
+                    self.guide.met(look, among, clearance, &mut |group, slot| {
+                        met.push(Slot {
+                            group: group as u32,
+                            slot: slot as u32,
+                        });
+                    });
+                    met
+                };
+                Confirmed {
+                    input: claim.input.to_vec(),
+                    label: label(look.at(Point::Logits)),
+                    distance: self.space.distance(claim.input, claim.root),
+                    firm: met(firm, Clearance::Firm),
+                    exact: met(exact, Clearance::Exact),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,55 @@
+//! When to stop: passes, time, the user.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Work done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Inputs run.
+    pub forward: usize,
+    /// Vector-Jacobian products.
+    pub vjp: usize,
+}
+
+impl Passes {
+    /// All of them.
+    pub fn total(self) -> usize {
+        self.forward + self.vjp
+    }
+}
+
+/// What ends a campaign early.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Most passes, forward and backward together.
+    pub executions: Option<usize>,
+    /// When time is up.
+    pub deadline: Option<Instant>,
+    /// Raised when the user wants an end.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Limits<'_> {
+    /// Passes that may still be made.
+    pub fn left(&self, passes: Passes) -> usize {
+        self.executions
+            .map_or(usize::MAX, |most| most.saturating_sub(passes.total()))
+    }
+
+    /// Whether the user wants an end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Whether time is up.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Whether to stop now, whatever is under way.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_interrupted() || self.is_late()
+    }
+}

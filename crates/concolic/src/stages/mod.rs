@@ -1,0 +1,148 @@
+//! The stages of a campaign: each proposes inputs for what is open.
+
+mod ascend;
+mod focus;
+mod random;
+
+use deepconcolic_check::Slot;
+use deepconcolic_spec::criteria::{BitSet, Family};
+use deepconcolic_spec::{Extent, Norm, SearchSpace};
+
+use crate::ascent::{Climber, Ground};
+use crate::campaign::Round;
+use crate::limits::{Limits, Passes};
+use crate::ranking::Ranking;
+use crate::suite::{Seeds, Stage, Suite};
+
+/// Which stages work, in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Cheapest first; each stage sees only what those before it left open.
+    Cascade,
+    /// Inputs drawn from the search region: what the others are compared with.
+    Random,
+}
+
+/// What stages look at.
+pub(crate) struct Setting<'a> {
+    pub ground: Ground<'a>,
+    pub space: &'a SearchSpace,
+    pub seeds: &'a Seeds,
+    pub suite: &'a Suite,
+    pub rng_seed: u64,
+    pub ranking: &'a Ranking,
+}
+
+/// An input that a stage thinks well of.
+pub(crate) struct Proposal {
+    pub input: Vec<f32>,
+    pub root: usize,
+    pub parent: usize,
+}
+
+/// How far the stages have come.
+pub(crate) struct Progress {
+    /// Rounds so far: names the random numbers of the next.
+    rounds: u64,
+    /// Rounds of `Ascend` in a row that brought little.
+    stale: usize,
+    /// Requirements aimed at one by one so far, and how often all of them were.
+    tried: Vec<BitSet>,
+    sweeps: usize,
+    /// Passes up to the last round.
+    passes: usize,
+}
+
+impl Progress {
+    pub fn new(family: &dyn Family) -> Self {
+        let groups = family.groups().iter();
+        Self {
+            rounds: 0,
+            stale: 0,
+            tried: groups.map(|group| BitSet::new(group.slots())).collect(),
+            sweeps: 0,
+            passes: 0,
+        }
+    }
+
+    /// The stage that is next, while something is open.
+    pub fn stage(&self, strategy: Strategy) -> Option<Stage> {
+        match strategy {
+            Strategy::Random => Some(Stage::Random),
+            Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
+            Strategy::Cascade if self.sweeps < focus::SWEEPS => Some(Stage::Focus),
+            Strategy::Cascade => None,
+        }
+    }
+
+    /// Takes a round into account.
+    pub fn take(&mut self, round: &Round) {
+        self.rounds += 1;
+        let spent = round.passes.total() - self.passes;
+        self.passes = round.passes.total();
+        match round.stage {
+            Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
+            Stage::Ascend => self.stale = 0,
+            Stage::Focus => {
+                for slot in &round.tried {
+                    self.tried[slot.group as usize].insert(slot.slot as usize);
+                }
+                if round.tried.is_empty() {
+                    self.sweeps += 1;
+                    for tried in &mut self.tried {
+                        *tried = BitSet::new(tried.len());
+                    }
+                }
+            }
+            Stage::Measure | Stage::Random => {}
+        }
+    }
+
+    /// The proposals of a stage, and the requirements it aimed at one by one; none when no passes
+    /// are left for it.
+    pub fn propose(
+        &self,
+        stage: Stage,
+        setting: &Setting<'_>,
+        passes: &mut Passes,
+        limits: &Limits<'_>,
+    ) -> Option<(Vec<Proposal>, Vec<Slot>)> {
+        match stage {
+            Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits)
+                .map(|proposals| (proposals, Vec::new())),
+            Stage::Focus => focus::propose(setting, self, passes, limits),
+            Stage::Random | Stage::Measure => random::propose(setting, self.rounds, passes, limits)
+                .map(|proposals| (proposals, Vec::new())),
+        }
+    }
+}
+
+/// Steps from coarse to fine, as parts of the reach. In units of the domain's width the first is
+/// this, or all of a smaller radius; the last is a twentieth of the first.
+fn schedule(space: &SearchSpace, steps: usize) -> Vec<f32> {
+    const FIRST: f32 = 0.4;
+    const LAST: f32 = 0.05;
+    let first = match space.extent {
+        // Radii in other norms are no widths; their first step is the whole radius.
+        Extent::Balls(radius) if space.norm == Norm::Linf => (FIRST / radius as f32).min(1.0),
+        Extent::Balls(_) => 1.0,
+        Extent::Domain | Extent::Boxes(_) => FIRST,
+    };
+    let last = steps.saturating_sub(1).max(1) as f32;
+    (0..steps)
+        .map(|step| first * LAST.powf(step as f32 / last))
+        .collect()
+}
+
+/// The best points that climbers passed, of those that met something.
+fn proposals(climbers: Vec<Climber<'_>>) -> Vec<Proposal> {
+    let found = climbers.into_iter().filter_map(|climber| {
+        let best = climber.best.filter(|best| best.gain > 0)?;
+        Some(Proposal {
+            input: best.input,
+            root: climber.root,
+            parent: climber.parent,
+        })
+    });
+    found.collect()
+}
