@@ -1,5 +1,6 @@
 //! The concolic loop and what it is measured by: runs inputs through a network, lets criteria and
-//! requirements look at what its neurons did, and makes the inputs that are missing.
+//! requirements look at what its neurons did, makes the inputs that are missing, and judges them
+//! against real data.
 
 mod ascent;
 mod campaign;
@@ -8,6 +9,7 @@ mod inputs;
 mod ledger;
 mod limits;
 mod noise;
+pub mod oracle;
 mod random;
 mod ranking;
 mod reach;

@@ -102,6 +102,14 @@ pub enum DatasetError {
         /// The shape they were given with.
         shape: String,
     },
+    /// An image that no PNG file can hold.
+    #[error("{path}: {channels} channels cannot be written as PNG; an image has 1, 3 or 4")]
+    Channels {
+        /// The file.
+        path: PathBuf,
+        /// How many there are.
+        channels: usize,
+    },
 }
 
 /// How samples and a model's input differ.

@@ -26,6 +26,9 @@ pub struct Loaded {
     pub format: String,
     /// The program that wrote the file, if it says.
     pub producer: String,
+    /// SHA-256, in hex, of the file followed by those of its weight files, if any, in the order in
+    /// which it first refers to them: what `sha256sum` says of a model that is one file.
+    pub sha256: String,
     /// What the user should know about how it was read.
     pub notes: Vec<String>,
 }

@@ -11,6 +11,7 @@ use deepconcolic_network::{Network, Pass, Point};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use sha2::{Digest, Sha256};
 
 const TESTDATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
 const ZOO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/onnx-zoo");
@@ -216,6 +217,22 @@ fn weights_beside_the_file_are_needed_and_read() {
     fs::write(folder.path().join("external.bin"), &weights).unwrap();
     let network = load(&model, &LoadOptions::default()).unwrap().network;
     assert!(answer(&network, &x).iter().all(|y| y.abs() < f32::EPSILON));
+}
+
+#[test]
+fn a_model_s_fingerprint_is_that_of_its_files_one_after_another() {
+    for (model, files) in [
+        ("mlp", &["mlp.onnx"][..]),
+        ("external", &["external.onnx", "external.bin"]),
+    ] {
+        let path = testdata(&format!("{model}.onnx"));
+        let loaded = load(&path, &LoadOptions::default()).unwrap();
+        let mut digest = Sha256::new();
+        for file in files {
+            digest.update(fs::read(testdata(file)).unwrap());
+        }
+        assert_eq!(loaded.sha256, format!("{:x}", digest.finalize()));
+    }
 }
 
 #[test]

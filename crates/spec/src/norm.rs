@@ -16,7 +16,7 @@ pub enum Pixels {
 
 impl Pixels {
     /// The position of an element, given how many elements there are.
-    fn position(self, element: usize, elements: usize) -> usize {
+    pub fn position(self, element: usize, elements: usize) -> usize {
         match self {
             Self::Single => element,
             Self::ChannelsFirst(channels) => element % (elements / channels.max(1)).max(1),

@@ -1,11 +1,13 @@
-//! Writing numpy files, so that every array the product saves opens with `numpy.load`.
+//! Writing numpy files, so that every array the product saves opens with `numpy.load`, and images.
 //!
 //! Files appear whole or not at all: they are written beside their place under another name, then renamed.
 
 mod atomic;
 mod npy;
 mod npz;
+mod png;
 
 pub use atomic::AtomicFile;
 pub use npy::write_npy;
 pub use npz::NpzWriter;
+pub use png::write_png;

@@ -8,6 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::proto::StringStringEntryProto;
 use super::quote::quote;
 
@@ -111,9 +113,10 @@ pub enum ExternalFault {
     TooMuch,
 }
 
-/// The folder of one model, and how much was read from it.
+/// The folder of one model, what was read from it, and the fingerprint of all of the model's files.
 pub(super) struct ExternalFiles {
     folder: Option<PathBuf>,
+    digest: Sha256,
     opened: BTreeSet<PathBuf>,
     /// Sum of the sizes of the files in `opened`.
     on_disk: u64,
@@ -140,10 +143,25 @@ impl ExternalFiles {
         };
         Self {
             folder: folder.map(here),
+            digest: Sha256::new(),
             opened: BTreeSet::new(),
             on_disk: 0,
             total_read: 0,
         }
+    }
+
+    /// Files of the model with these bytes; their fingerprint starts with it.
+    pub fn of_model(bytes: &[u8], folder: Option<&Path>) -> Self {
+        let mut files = Self::beside(folder);
+        files.digest.update(bytes);
+        files
+    }
+
+    /// The SHA-256 of the model's bytes and of every weight file, whole, in the order in which the
+    /// model first refers to them.
+    pub fn sha256(self) -> String {
+        let hex = |byte: &u8| format!("{byte:02x}");
+        self.digest.finalize().iter().map(hex).collect()
     }
 
     /// The `needed` bytes of a tensor, from where `entries` say.
@@ -172,7 +190,10 @@ impl ExternalFiles {
                 size,
             });
         }
-        self.account(path, size, needed)?;
+        if self.account(path, size, needed)? {
+            // Through the handle the weights are read with, so that both are of the same file.
+            io::copy(&mut (&mut file).take(size), &mut self.digest).map_err(cannot_read)?;
+        }
         file.seek(SeekFrom::Start(range.offset))
             .map_err(cannot_read)?;
         read_exactly(&mut file, needed).map_err(cannot_read)
@@ -212,8 +233,10 @@ impl ExternalFiles {
         Ok(path)
     }
 
-    fn account(&mut self, path: PathBuf, size: u64, needed: u64) -> Result<(), ExternalFault> {
-        if self.opened.insert(path) {
+    /// Counts what is read; tells whether it is the first from this file.
+    fn account(&mut self, path: PathBuf, size: u64, needed: u64) -> Result<bool, ExternalFault> {
+        let first = self.opened.insert(path);
+        if first {
             self.on_disk = self.on_disk.saturating_add(size);
         }
         self.total_read = self.total_read.saturating_add(needed);
@@ -221,7 +244,7 @@ impl ExternalFiles {
         if self.total_read > allowed.max(ALWAYS_ALLOWED) {
             return Err(ExternalFault::TooMuch);
         }
-        Ok(())
+        Ok(first)
     }
 }
 
@@ -304,6 +327,25 @@ mod tests {
         assert_eq!(read(&outer, &range[..1], 1).unwrap(), [0]);
         let nested = [("location", "./weights/w.bin"), ("checksum", "x")];
         assert_eq!(read(&outer, &nested, 4).unwrap(), [9; 4]);
+    }
+
+    #[test]
+    fn the_fingerprint_is_of_the_model_then_of_each_file_once() {
+        // `printf abc | sha256sum`
+        let alone = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(ExternalFiles::of_model(b"abc", None).sha256(), alone);
+
+        let outer = folder();
+        let folder = outer.path().join("model");
+        let mut files = ExternalFiles::of_model(b"abc", Some(&folder));
+        for (location, offset) in [("weights/w.bin", "1"), ("w.bin", "8"), ("./w.bin", "2")] {
+            let range = [("location", location), ("offset", offset)];
+            files.read(&entries(&range), 2).unwrap();
+        }
+        let mut all = b"abc\x09\x09\x09\x09".to_vec();
+        all.extend(0..16);
+        let expected = ExternalFiles::of_model(&all, None).sha256();
+        assert_eq!(files.sha256(), expected);
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Model {
             network,
             format: format!("ONNX, opset {}", self.standard_opset()),
             producer: self.producer.clone(),
+            sha256: self.sha256.clone(),
             notes,
         })
     }

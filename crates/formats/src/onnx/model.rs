@@ -31,6 +31,9 @@ pub struct Model {
     pub functions: Vec<(String, String)>,
     /// The network.
     pub graph: Graph,
+    /// SHA-256, in hex, of the model's bytes followed by those of its weight files, if any, in the
+    /// order in which the model first refers to them.
+    pub sha256: String,
 }
 
 impl Model {
@@ -49,6 +52,7 @@ impl Model {
     /// Decodes a model; `folder` is where its weights may be, if in other files.
     pub fn decode(bytes: Bytes, folder: Option<&Path>) -> Result<Self, OnnxError> {
         let head = foreign::head(&bytes);
+        let mut files = ExternalFiles::of_model(&bytes, folder);
         let proto = ModelProto::decode(bytes)
             .map_err(|error| foreign::refuse(&head, proto::reason(&error)))?;
         let graph = proto
@@ -61,7 +65,7 @@ impl Model {
             .enumerate()
             .map(|(index, part)| function_name(part, index))
             .collect::<Result<_, _>>()?;
-        let graph = Graph::from_proto(graph, &mut ExternalFiles::beside(folder))?;
+        let graph = Graph::from_proto(graph, &mut files)?;
         opset::check_standard_is_imported(&opsets, &graph.nodes)?;
         Ok(Self {
             ir_version: proto.ir_version.unwrap_or_default(),
@@ -69,6 +73,7 @@ impl Model {
             opsets,
             functions,
             graph,
+            sha256: files.sha256(),
         })
     }
 

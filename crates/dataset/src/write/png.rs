@@ -1,0 +1,87 @@
+//! One image as a PNG file.
+
+use std::io;
+use std::path::Path;
+
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder, ImageError};
+
+use super::AtomicFile;
+use super::npy::check_length;
+use crate::error::DatasetError;
+
+/// Writes 8-bit pixels, in the order height, width, channels, as a `.png` file; it appears complete
+/// or not at all. One channel is grey, three are colours, four are colours and opacity.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use deepconcolic_dataset::write::write_png;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("test.png");
+/// write_png(&path, 2, 1, 3, &[255, 0, 0, 0, 0, 255])?;
+/// assert!(path.exists());
+/// # Ok(())
+/// # }
+/// ```
+pub fn write_png(
+    path: &Path,
+    height: usize,
+    width: usize,
+    channels: usize,
+    bytes: &[u8],
+) -> Result<(), DatasetError> {
+    let colour = match channels {
+        1 => ExtendedColorType::L8,
+        3 => ExtendedColorType::Rgb8,
+        4 => ExtendedColorType::Rgba8,
+        _ => {
+            return Err(DatasetError::Channels {
+                path: path.to_path_buf(),
+                channels,
+            });
+        }
+    };
+    check_length(path, None, &[height, width, channels], bytes)?;
+    let failed = |error| DatasetError::io(path, "write")(error);
+    let size = |size: usize| u32::try_from(size).map_err(|error| failed(io::Error::other(error)));
+    let (width, height) = (size(width)?, size(height)?);
+    let mut file = AtomicFile::create(path)?;
+    PngEncoder::new(&mut file)
+        .write_image(bytes, width, height, colour)
+        .map_err(|error| match error {
+            ImageError::IoError(error) => failed(error),
+            other => failed(io::Error::other(other)),
+        })?;
+    file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_image_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        for channels in [1, 3, 4] {
+            let bytes: Vec<u8> = (0..6 * channels).map(|i| (i * 37 % 256) as u8).collect();
+            write_png(&path, 2, 3, channels, &bytes).unwrap();
+            let read = image::open(&path).unwrap();
+            assert_eq!((read.height(), read.width()), (2, 3));
+            assert_eq!(usize::from(read.color().channel_count()), channels);
+            assert_eq!(read.as_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let message = write_png(&path, 1, 1, 2, &[0; 2]).unwrap_err().to_string();
+        assert!(message.contains("a.png: 2 channels"), "{message}");
+        assert!(write_png(&path, 2, 2, 1, &[0; 3]).is_err());
+        assert!(write_png(&path, 0, 2, 1, &[]).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
