@@ -1,8 +1,11 @@
 //! Confirms what a search claims, by code that did not find it.
 //!
-//! [`witness`] runs generated inputs again and says which requirements they meet. This crate depends
-//! on the network and on what is asked of it, and on nothing that searches.
+//! [`witness`] runs generated inputs again and says which requirements they meet; [`audit`] does so for
+//! a whole suite. This crate depends on the network and on what is asked of it, and on nothing that
+//! searches.
 
+pub mod audit;
 pub mod witness;
 
+pub use audit::Audit;
 pub use witness::{Claim, Confirmed, Slot, Witnesses};

@@ -6,11 +6,12 @@ use clap::Args;
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
 /// How the model is read.
-#[derive(Args)]
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub struct ModelArguments {
     /// The network: an ONNX file; weights may lie beside it
     pub model: PathBuf,
@@ -47,7 +48,7 @@ impl ModelArguments {
 }
 
 /// How data are read.
-#[derive(Args)]
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub struct DataArguments {
     /// The data: .npz (x, y), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
     #[arg(long)]
@@ -95,7 +96,7 @@ impl DataArguments {
 const MOST_THREADS: usize = 1024;
 
 /// How many threads work.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ThreadArguments {
     /// Threads to use (default: all cores); the result does not depend on it
     #[arg(long, value_name = "N")]

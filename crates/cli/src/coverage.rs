@@ -4,19 +4,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_concolic::{Measurement, Noise, answer, measure, profile};
+use deepconcolic_concolic::{Measurement, Noise, answer, measure};
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
-use deepconcolic_spec::{Domain, InputSpace, Property, RequirementFile, RequirementSet, Signature};
+use deepconcolic_spec::{Domain, InputSpace, RequirementSet};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::samples::{self, SampleInputs};
-use crate::{Outcome, model, profile_file};
+use crate::{Outcome, model, profile_file, requirements};
 
 /// Measure what data cover of a model, by several criteria in one pass
 #[derive(Args)]
@@ -142,8 +142,9 @@ impl Coverage {
         let space = domain.space(samples::pixels(&network));
         let (profile, profile_words) = self.profile(&network, &data, &chosen)?;
         let families = self.families(&network, &data, &chosen, profile.as_ref(), &space)?;
-        let measured = measure(&network, &SampleInputs(&data), &families);
-        let noise = self.noise(&network, domain, data.len(), &families);
+        let refs: Vec<&dyn Family> = families.iter().map(AsRef::as_ref).collect();
+        let measured = measure(&network, &SampleInputs(&data), &refs);
+        let noise = self.noise(&network, domain, data.len(), &refs);
         let report = Report {
             samples: data.len(),
             layout: data.layout().to_owned(),
@@ -172,7 +173,7 @@ impl Coverage {
         let Some(path) = &self.requirements else {
             return Ok(None);
         };
-        load_requirements(path, network).map(Some)
+        Ok(Some(requirements::load(path, network)?))
     }
 
     /// The profile to compare with, if a criterion needs one, and where it is from.
@@ -186,23 +187,8 @@ impl Coverage {
         if !needed {
             return Ok((None, None));
         }
-        let (found, words) = match &self.profile {
-            None => {
-                let count = data.len().div_ceil(10);
-                let words = format!("the first tenth of the data ({count} samples)");
-                (profile(network, &SampleInputs(data), count), words)
-            }
-            Some(path) => {
-                let found = if let Some(saved) = profile_file::load(path, network)? {
-                    saved
-                } else {
-                    let samples = self.data.open_as(path, network)?;
-                    profile(network, &SampleInputs(&samples), samples.len())
-                };
-                let words = format!("{} ({} samples)", path.display(), found.samples());
-                (found, words)
-            }
-        };
+        let (found, words) =
+            profile_file::find(self.profile.as_deref(), &self.data, data, network)?;
         if let Some(path) = &self.save_profile {
             profile_file::save(path, network, &found)?;
         }
@@ -246,7 +232,7 @@ impl Coverage {
         network: &Network,
         domain: Domain,
         count: usize,
-        families: &[Box<dyn Family>],
+        families: &[&dyn Family],
     ) -> Option<Measurement> {
         if self.no_noise || families.is_empty() {
             return None;
@@ -348,26 +334,6 @@ impl Coverage {
         }
         Ok(Status::Done)
     }
-}
-
-/// Requirements from a file, resolved against the network.
-fn load_requirements(path: &Path, network: &Network) -> Result<RequirementSet, Failure> {
-    let name = path.display().to_string();
-    let bytes =
-        std::fs::read(path).map_err(|e| Failure::Usage(format!("{name} cannot be read: {e}")))?;
-    let signature = Signature::of(network);
-    let in_file = |e: deepconcolic_spec::Error| e.in_file(&name);
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    let file = if plain.ends_with(".vnnlib") {
-        let property = Property::from_bytes(&bytes).map_err(in_file)?;
-        let requirement = property.requirement(&signature).map_err(in_file)?;
-        RequirementFile::parse(&requirement.to_string())
-    } else {
-        RequirementFile::from_bytes(&bytes)
-    };
-    Ok(file
-        .and_then(|file| file.resolve(&signature))
-        .map_err(in_file)?)
 }
 
 /// Figures by layer; several groups of one layer (pairs) are one row.

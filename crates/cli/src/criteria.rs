@@ -4,11 +4,12 @@ use clap::{Args, ValueEnum};
 use deepconcolic_network::Network;
 use deepconcolic_spec::Norm;
 use deepconcolic_spec::criteria::{self, Criterion, LipschitzOutput, Parameters, Scope, Selection};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
 /// Knobs of criteria.
-#[derive(Args)]
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub struct CriterionArguments {
     /// nc: a neuron counts when v exceeds T, instead of u >= 0
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
@@ -45,14 +46,15 @@ pub struct CriterionArguments {
     lipschitz_output: OutputArgument,
     /// lipschitz: the norm of both differences: linf, l1 or l2
     #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
+    #[serde(with = "by_name")]
     ratio_norm: Norm,
-    /// lipschitz, safety: the norm of a region: linf, l1, l2, l0 (pixels) or l0-elements
+    /// The norm of distances to seeds: linf, l1, l2, l0 (pixels) or l0-elements
     #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
-    norm: Norm,
-    /// lipschitz, safety: the radius of the region round each seed, in units of the domain's width,
-    /// or `none`
+    #[serde(with = "by_name")]
+    pub norm: Norm,
+    /// The radius of the region round each seed, in units of the domain's width, or `none`
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
-    radius: Option<String>,
+    pub radius: Option<String>,
     /// Require only these layers, by name or number (for pairs: of the decisions)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     layers: Vec<String>,
@@ -61,16 +63,35 @@ pub struct CriterionArguments {
     neurons: Vec<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum ScopeArgument {
     Layer,
     Field,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum OutputArgument {
     Label,
     All,
+}
+
+/// A norm in a file is its name.
+mod by_name {
+    use deepconcolic_spec::Norm;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature is serde's"
+    )]
+    pub fn serialize<S: Serializer>(norm: &Norm, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(norm.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Norm, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        super::norm(&name).map_err(de::Error::custom)
+    }
 }
 
 fn norm(name: &str) -> Result<Norm, String> {
@@ -78,6 +99,17 @@ fn norm(name: &str) -> Result<Norm, String> {
         let names: Vec<&str> = Norm::ALL.iter().map(|n| n.name()).collect();
         format!("not a norm; there are {}", names.join(", "))
     })
+}
+
+/// A radius as the user gives it.
+pub fn radius(text: &str) -> Result<Option<f64>, Failure> {
+    match text.parse::<f64>() {
+        _ if text == "none" => Ok(None),
+        Ok(radius) if radius.is_finite() && radius >= 0.0 => Ok(Some(radius)),
+        _ => Err(Failure::Usage(format!(
+            "--radius must be a number of at least 0, or none, not `{text}`"
+        ))),
+    }
 }
 
 /// The criterion of a name given by the user.
@@ -113,13 +145,7 @@ impl CriterionArguments {
         if self.threshold.is_some_and(f64::is_nan) {
             return usage("--threshold must be a number");
         }
-        let radius = match self.radius.as_deref() {
-            None | Some("none") => None,
-            Some(text) => match text.parse::<f64>() {
-                Ok(radius) if radius.is_finite() && radius >= 0.0 => Some(radius),
-                _ => return usage("--radius must be a number of at least 0, or none"),
-            },
-        };
+        let radius = self.radius.as_deref().map_or(Ok(None), radius)?;
         Ok(Parameters {
             threshold: self.threshold,
             scaled: self.scaled,

@@ -3,6 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use deepconcolic_archive::ArchiveError;
 use deepconcolic_dataset::DatasetError;
 use deepconcolic_formats::LoadError;
 
@@ -15,18 +16,24 @@ pub const HELP: &str = "Exit codes: 0 done, 1 a gate or check failed, 2 bad usag
 pub enum Status {
     /// It did what was asked.
     Done,
+    /// It did, and what it found does not pass.
+    GateFailed,
     /// The arguments or files are at fault.
     BadInput,
     /// We are at fault.
     Internal,
+    /// The user ended it; the run is saved.
+    Interrupted,
 }
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {
         Self::from(match status {
             Status::Done => 0,
+            Status::GateFailed => 1,
             Status::BadInput => 2,
             Status::Internal => 3,
+            Status::Interrupted => 130,
         })
     }
 }
@@ -43,6 +50,12 @@ pub enum Failure {
     /// A requirement or property file.
     #[error(transparent)]
     Requirements(#[from] deepconcolic_spec::Error),
+    /// The folder of a run.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// A result that does not agree with itself: never the user's fault.
+    #[error("internal error: {0}; please report it with the command line")]
+    Internal(String),
     /// Arguments that do not fit the model or each other.
     #[error("{0}")]
     Usage(String),
@@ -54,10 +67,12 @@ pub enum Failure {
 impl Failure {
     fn status(&self) -> Status {
         match self {
-            Self::Model(_) | Self::Data(_) | Self::Requirements(_) | Self::Usage(_) => {
-                Status::BadInput
-            }
-            Self::Output(_) => Status::Internal,
+            Self::Model(_)
+            | Self::Data(_)
+            | Self::Requirements(_)
+            | Self::Archive(_)
+            | Self::Usage(_) => Status::BadInput,
+            Self::Output(_) | Self::Internal(_) => Status::Internal,
         }
     }
 }

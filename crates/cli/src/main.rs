@@ -3,12 +3,22 @@
 mod arguments;
 mod coverage;
 mod criteria;
+mod demo;
 mod eval;
 mod exit;
 mod inspect;
+mod interrupt;
 mod model;
+mod outcome;
+mod plan;
 mod profile_file;
+mod progress;
+mod region_file;
+mod replay;
+mod requirements;
+mod run;
 mod samples;
+mod settings;
 
 use std::process::ExitCode;
 
@@ -29,9 +39,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Demo),
     Inspect(inspect::Inspect),
     Eval(eval::Eval),
     Coverage(Box<coverage::Coverage>),
+    Run(Box<run::Run>),
+    Replay(replay::Replay),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +65,9 @@ fn main() -> ExitCode {
         Command::Inspect(inspect) => inspect.run(),
         Command::Eval(eval) => eval.run(),
         Command::Coverage(coverage) => coverage.run(),
+        Command::Demo(demo) => demo.run(),
+        Command::Run(run) => run.run(),
+        Command::Replay(replay) => replay.run(),
     })
 }
 

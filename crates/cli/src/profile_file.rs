@@ -3,12 +3,16 @@
 
 use std::path::Path;
 
+use deepconcolic_concolic::profile;
+use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::Profile;
 
+use crate::arguments::DataArguments;
 use crate::exit::Failure;
+use crate::samples::SampleInputs;
 
 /// Writes a profile.
 pub fn save(path: &Path, network: &Network, profile: &Profile) -> Result<(), Failure> {
@@ -72,4 +76,26 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Failure> 
     Profile::from_parts(network, samples, parts)
         .map(Some)
         .map_err(refuse)
+}
+
+/// The profile of a saved file, of other data, or of the first tenth of the data; and where it is from.
+pub fn find(
+    given: Option<&Path>,
+    arguments: &DataArguments,
+    data: &Samples,
+    network: &Network,
+) -> Result<(Profile, String), Failure> {
+    let Some(path) = given else {
+        let count = data.len().div_ceil(10);
+        let words = format!("the first tenth of the data ({count} samples)");
+        return Ok((profile(network, &SampleInputs(data), count), words));
+    };
+    let found = if let Some(saved) = load(path, network)? {
+        saved
+    } else {
+        let samples = arguments.open_as(path, network)?;
+        profile(network, &SampleInputs(&samples), samples.len())
+    };
+    let words = format!("{} ({} samples)", path.display(), found.samples());
+    Ok((found, words))
 }

@@ -31,11 +31,7 @@ pub struct Accuracy {
 }
 
 /// Runs all inputs once and measures every family on the traces.
-pub fn measure(
-    network: &Network,
-    inputs: &dyn Inputs,
-    families: &[Box<dyn Family>],
-) -> Measurement {
+pub fn measure(network: &Network, inputs: &dyn Inputs, families: &[&dyn Family]) -> Measurement {
     let mut points = vec![Point::Logits];
     for point in families.iter().flat_map(|family| family.points()) {
         if !points.contains(&point) {

@@ -14,6 +14,7 @@ mod random;
 mod ranking;
 mod reach;
 mod requirements;
+mod selection;
 mod stages;
 mod suite;
 
@@ -24,5 +25,6 @@ pub use ledger::Ledger;
 pub use limits::{Limits, Passes};
 pub use noise::Noise;
 pub use requirements::{Answer, answer};
-pub use stages::Strategy;
+pub use selection::{Choice, first_seeds, given_seeds};
+pub use stages::{Scatter, Strategy};
 pub use suite::{Seeds, Stage, Suite, Test};

@@ -64,6 +64,11 @@ impl Seeds {
         }
     }
 
+    pub(crate) fn push(&mut self, index: usize, input: &[f32]) {
+        self.indices.push(index);
+        self.inputs.extend_from_slice(input);
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.indices.len()

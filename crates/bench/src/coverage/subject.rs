@@ -78,7 +78,7 @@ impl Subject {
 
     /// What these images cover.
     pub fn measure(&self, range: Range<usize>, families: &[Box<dyn Family>]) -> Measurement {
-        measure(&self.network, &self.images(range), families)
+        measure(&self.network, &self.images(range), &plain(families))
     }
 
     /// The batches in which these images are run when they are measured.
@@ -87,9 +87,14 @@ impl Subject {
             images: self.images(range),
             batches: Mutex::default(),
         };
-        measure(&self.network, &spy, families);
+        measure(&self.network, &spy, &plain(families));
         spy.batches.into_inner().unwrap_or_default()
     }
+}
+
+/// The families themselves.
+fn plain(families: &[Box<dyn Family>]) -> Vec<&dyn Family> {
+    families.iter().map(AsRef::as_ref).collect()
 }
 
 /// The requirements of one criterion.

@@ -4,6 +4,8 @@ mod ascend;
 mod focus;
 mod random;
 
+pub use random::Scatter;
+
 use deepconcolic_check::Slot;
 use deepconcolic_spec::criteria::{BitSet, Family};
 use deepconcolic_spec::{Extent, Norm, SearchSpace};
@@ -111,8 +113,10 @@ impl Progress {
             Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits)
                 .map(|proposals| (proposals, Vec::new())),
             Stage::Focus => focus::propose(setting, self, passes, limits),
-            Stage::Random | Stage::Measure => random::propose(setting, self.rounds, passes, limits)
-                .map(|proposals| (proposals, Vec::new())),
+            Stage::Random | Stage::Measure => {
+                random::propose(setting, self.rounds, *passes, limits)
+                    .map(|proposals| (proposals, Vec::new()))
+            }
         }
     }
 }

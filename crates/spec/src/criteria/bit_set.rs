@@ -48,6 +48,16 @@ impl BitSet {
         words.map(|(a, b)| (a & !b).count_ones() as usize).sum()
     }
 
+    /// The numbers that are in this set and not in another.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let words = self.words.iter().zip(&other.words);
+        Self {
+            words: words.map(|(a, b)| a & !b).collect(),
+            len: self.len,
+        }
+    }
+
     /// The numbers in the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         ones(&self.words)
@@ -110,6 +120,7 @@ mod tests {
         let mut other = BitSet::new(130);
         other.insert(64);
         assert_eq!(set.count_without(&other), members.len() - 1);
+        assert_eq!(set.without(&other).count(), members.len() - 1);
         assert!(set.contains(129) && !set.contains(128));
         let rest = set.complement();
         assert_eq!(rest.count(), 130 - members.len());

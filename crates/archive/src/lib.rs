@@ -1,0 +1,21 @@
+//! The folder of a run. While a run works, its [`Journal`] holds every round; when it ends, the suite,
+//! the state of the requirements and a summary are written beside it. All files are complete or absent.
+
+mod adversarial;
+mod error;
+mod folder;
+mod journal;
+mod requirements;
+mod suite;
+mod summary;
+
+pub use adversarial::{Picture, write_adversarial};
+pub use error::ArchiveError;
+pub use folder::RunFolder;
+pub use journal::{Entry, Journal};
+pub use requirements::{RequirementTable, State};
+pub use suite::SuiteTable;
+pub use summary::{
+    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
+    RequirementSummary, Spread, Summary, TestSummary, Times,
+};

@@ -1,0 +1,118 @@
+//! `suite.npz`: the tests, as numpy reads them.
+
+use std::path::Path;
+
+use deepconcolic_concolic::oracle::Judgement;
+use deepconcolic_concolic::{Seeds, Suite};
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::write::NpzWriter;
+
+use crate::error::ArchiveError;
+
+/// The tests of a run, seeds first.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SuiteTable {
+    /// Inputs, one after the other.
+    pub x: Vec<f32>,
+    /// Index in the data of the seed each was made from.
+    pub root: Vec<i64>,
+    /// The test each was made from, -1 for seeds.
+    pub parent: Vec<i64>,
+    /// The stage that made it.
+    pub stage: Vec<u8>,
+    /// Its distance to the root.
+    pub distance: Vec<f32>,
+    /// The network's label of it.
+    pub label: Vec<i64>,
+    /// Index of the nearest reference.
+    pub reference: Vec<i64>,
+    /// What the oracle says.
+    pub verdict: Vec<u8>,
+}
+
+impl SuiteTable {
+    /// The table of a suite and what was said of it.
+    pub fn new(suite: &Suite, seeds: &Seeds, judgements: &[Judgement]) -> Self {
+        let tests = suite.tests();
+        Self {
+            x: tests.iter().flat_map(|t| &t.input).copied().collect(),
+            root: tests.iter().map(|t| seeds.index(t.root) as i64).collect(),
+            parent: tests
+                .iter()
+                .map(|t| t.parent.map_or(-1, |p| p as i64))
+                .collect(),
+            stage: tests.iter().map(|t| t.stage as u8).collect(),
+            distance: tests.iter().map(|t| t.distance as f32).collect(),
+            label: tests.iter().map(|t| t.label as i64).collect(),
+            reference: judgements.iter().map(|j| j.reference as i64).collect(),
+            verdict: judgements.iter().map(|j| j.verdict as u8).collect(),
+        }
+    }
+
+    /// How many tests there are.
+    pub fn len(&self) -> usize {
+        self.root.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.root.is_empty()
+    }
+
+    /// Seeds among them.
+    pub fn seeds(&self) -> usize {
+        self.parent.iter().filter(|&&p| p < 0).count()
+    }
+
+    /// Writes it; `shape` is that of one input.
+    pub fn write(&self, path: &Path, shape: &[usize]) -> Result<(), ArchiveError> {
+        let tests = self.len();
+        let mut whole = vec![tests];
+        whole.extend(shape);
+        let mut file = NpzWriter::create(path)?;
+        file.add("x", &whole, &self.x)?;
+        file.add("root", &[tests], &self.root)?;
+        file.add("parent", &[tests], &self.parent)?;
+        file.add("stage", &[tests], &self.stage)?;
+        file.add("distance", &[tests], &self.distance)?;
+        file.add("label", &[tests], &self.label)?;
+        file.add("reference", &[tests], &self.reference)?;
+        file.add("verdict", &[tests], &self.verdict)?;
+        Ok(file.finish()?)
+    }
+
+    /// Reads it back; `elements` is the size of one input.
+    pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
+        let mut file = NpzReader::open(path)?;
+        let table = Self {
+            x: file.read("x")?.values,
+            root: file.read("root")?.values,
+            parent: file.read("parent")?.values,
+            stage: file.read("stage")?.values,
+            distance: file.read("distance")?.values,
+            label: file.read("label")?.values,
+            reference: file.read("reference")?.values,
+            verdict: file.read("verdict")?.values,
+        };
+        let tests = table.len();
+        let fits = table.x.len() == tests * elements
+            && [
+                table.parent.len(),
+                table.stage.len(),
+                table.distance.len(),
+                table.label.len(),
+                table.reference.len(),
+                table.verdict.len(),
+            ]
+            .iter()
+            .all(|&length| length == tests);
+        if fits {
+            Ok(table)
+        } else {
+            Err(ArchiveError::damaged(
+                path,
+                format!("its arrays do not fit each other or inputs of {elements} elements"),
+            ))
+        }
+    }
+}

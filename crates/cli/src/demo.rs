@@ -1,0 +1,87 @@
+//! `demo`: a whole run on a small network and images that come with the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::Parser;
+use deepconcolic_dataset::write::AtomicFile;
+use std::io::Write;
+
+use crate::Outcome;
+use crate::exit::Failure;
+use crate::run::Run;
+
+const MODEL: &[u8] = include_bytes!("../../../testdata/demo/fashion_cnn.onnx");
+const DATA: &[u8] = include_bytes!("../../../testdata/demo/fashion_test.npz");
+/// The folder when none is named.
+const FOLDER: &str = "deepconcolic-demo";
+
+/// Try it: a small network for clothing, 300 images, neuron coverage near one seed
+#[derive(Args)]
+pub struct Demo {
+    /// The folder to write to (default: deepconcolic-demo, or the next free one)
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// The command that a demo stands for, as `run` itself parses it.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    run: Run,
+}
+
+impl Demo {
+    /// Writes model and data, and runs on them.
+    pub fn run(&self) -> Outcome {
+        let folder = self.out.clone().unwrap_or_else(free_folder);
+        fs::create_dir_all(&folder)
+            .map_err(|e| Failure::Usage(format!("{} cannot be made: {e}", folder.display())))?;
+        let (model, data) = (
+            folder.join("fashion_cnn.onnx"),
+            folder.join("fashion_test.npz"),
+        );
+        write(&model, MODEL)?;
+        write(&data, DATA)?;
+        let run = folder.join("run");
+        let words: Vec<String> = [
+            "deepconcolic",
+            &model.display().to_string(),
+            "--data",
+            &data.display().to_string(),
+            "--criterion",
+            "nc",
+            "--seeds",
+            "1",
+            "--radius",
+            "0.3",
+            "--quantise",
+            "255",
+            "--out",
+            &run.display().to_string(),
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        println!("$ deepconcolic run {}", words[1..].join(" "));
+        let line = Line::try_parse_from(words).map_err(|e| Failure::Internal(e.to_string()))?;
+        line.run.run()
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes)
+        .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
+    Ok(file.commit()?)
+}
+
+/// A folder that is not there yet.
+fn free_folder() -> PathBuf {
+    let names = (1..).map(|n| match n {
+        1 => FOLDER.to_owned(),
+        n => format!("{FOLDER}-{n}"),
+    });
+    let mut free = names.map(PathBuf::from).filter(|path| !path.exists());
+    free.next().unwrap_or_else(|| FOLDER.into())
+}

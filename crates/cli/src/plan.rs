@@ -1,0 +1,128 @@
+//! From settings to what a campaign works on: the same for `run` and `replay`.
+
+use deepconcolic_concolic::Strategy;
+use deepconcolic_network::Network;
+use deepconcolic_spec::criteria::{Criterion, Family, Means, Profile, Setting, Written};
+use deepconcolic_spec::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
+
+use crate::criteria;
+use crate::exit::Failure;
+use crate::region_file;
+use crate::requirements;
+use crate::samples;
+use crate::settings::Settings;
+
+/// The radius when none is given.
+pub fn default_radius(norm: Norm) -> f64 {
+    match norm {
+        Norm::Linf => 0.3,
+        Norm::L2 => 3.0,
+        Norm::L1 => 30.0,
+        Norm::L0 | Norm::L0Elements => 100.0,
+    }
+}
+
+/// The strategy of a name.
+pub fn strategy(name: &str) -> Result<Strategy, Failure> {
+    match name {
+        "cascade" => Ok(Strategy::Cascade),
+        "random" => Ok(Strategy::Random),
+        "paper" => Err(Failure::Usage(
+            "--strategy paper needs the symbolic engine, which is not part of this version; use \
+             cascade or random"
+                .into(),
+        )),
+        other => Err(Failure::Usage(format!(
+            "there is no strategy `{other}`; there are cascade and random"
+        ))),
+    }
+}
+
+/// Where tests may lie.
+pub fn search_space(
+    settings: &Settings,
+    network: &Network,
+    domain: Domain,
+    boxes: Option<Vec<region_file::Box>>,
+) -> Result<SearchSpace, Failure> {
+    let norm = settings.knobs.norm;
+    if matches!(norm, Norm::L0 | Norm::L0Elements) {
+        return Err(Failure::Usage(format!(
+            "--norm {norm} cannot be searched in this version; use linf, l1 or l2"
+        )));
+    }
+    let extent = match (boxes, settings.radius) {
+        (Some(boxes), _) => Extent::Boxes(boxes),
+        (None, Some(radius)) => Extent::Balls(radius),
+        (None, None) => Extent::Domain,
+    };
+    let mut space = SearchSpace::of(domain, samples::pixels(network), norm, extent);
+    space.grid = settings.quantise;
+    if let Some(least) = settings.validity {
+        let shape = ImageShape::of(network.input_shape().without_batch()).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--validity ssim compares images of at least 7 x 7 pixels; the model's input is {}",
+                network.input_shape()
+            ))
+        })?;
+        space.validity = Some(Validity { least, shape });
+    }
+    Ok(space)
+}
+
+/// The criterion, if one was chosen by name.
+pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, Failure> {
+    settings
+        .criterion
+        .as_deref()
+        .map(criteria::find)
+        .transpose()
+}
+
+/// What is required.
+pub fn family(
+    settings: &Settings,
+    network: &Network,
+    seeds: &[Vec<f32>],
+    units: &InputSpace,
+    profile: Option<&Profile>,
+) -> Result<Box<dyn Family>, Failure> {
+    if let Some(written) = &settings.requirements {
+        let set = requirements::resolve(&written.text, &written.name, network)?;
+        let family = Written::new(network, &set, units).map_err(|e| e.in_file(&written.name))?;
+        return Ok(Box::new(family));
+    }
+    let Some(criterion) = criterion(settings)? else {
+        return Err(Failure::Usage("give --criterion or --requirements".into()));
+    };
+    let mut parameters = settings.knobs.parameters()?;
+    parameters.radius = settings.radius;
+    let selection = settings.knobs.selection(network)?;
+    let setting = Setting {
+        network,
+        selection: &selection,
+        parameters: &parameters,
+        seeds,
+        space: units,
+        profile,
+    };
+    let refuse = |why: String| Failure::Usage(format!("{}: {why}", criterion.name()));
+    let family = criterion.family(&setting).map_err(refuse)?;
+    if let Err(why) = family.guide() {
+        return Err(refuse(format!("{why}; `coverage` measures it on data")));
+    }
+    Ok(family)
+}
+
+/// The scale of each layer, as it was measured.
+pub fn means(settings: &Settings, network: &Network) -> Result<Means, Failure> {
+    if settings.means.len() == Means::points(network).len() {
+        Ok(Means::from_layers(settings.means.clone()))
+    } else {
+        Err(Failure::Usage(format!(
+            "the run is of a network with {} layers of neurons, and this one has {}",
+            settings.means.len().saturating_sub(2),
+            network.layers().len()
+        )))
+    }
+}

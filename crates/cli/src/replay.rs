@@ -1,0 +1,378 @@
+//! `replay`: runs a saved suite again and compares what it shows with what was claimed.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use deepconcolic_archive::{ArchiveError, RequirementTable, State, SuiteTable, Summary};
+use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_concolic::oracle::{Oracle, Verdict};
+use deepconcolic_dataset::Samples;
+use deepconcolic_formats::Loaded;
+use deepconcolic_network::Network;
+use deepconcolic_spec::SearchSpace;
+use deepconcolic_spec::criteria::{Family, Group};
+
+use crate::arguments::{ModelArguments, ThreadArguments};
+use crate::exit::{Failure, Status};
+use crate::settings::Settings;
+use crate::{Outcome, model, outcome, plan, profile_file, region_file, samples};
+
+/// Run a saved suite again, on the same model or another, and say what changed
+#[derive(Args)]
+pub struct Replay {
+    /// The folder of a run
+    dir: PathBuf,
+    /// Another model with the same layers, to see what the suite shows of it
+    #[arg(long, value_name = "MODEL")]
+    model: Option<PathBuf>,
+    #[command(flatten)]
+    threads: ThreadArguments,
+}
+
+/// What was saved.
+struct Saved {
+    summary: Summary,
+    settings: Settings,
+    suite: SuiteTable,
+    table: RequirementTable,
+}
+
+impl Replay {
+    /// Replays and reports.
+    pub fn run(&self) -> Outcome {
+        self.threads.run(|| self.work())?
+    }
+
+    fn work(&self) -> Outcome {
+        let summary = self.summary()?;
+        let settings: Settings = serde_json::from_value(summary.settings.clone())
+            .map_err(|e| self.damaged(outcome::SUMMARY, e.to_string()))?;
+        let model = ModelArguments {
+            model: self
+                .model
+                .clone()
+                .unwrap_or_else(|| settings.model.model.clone()),
+            ..settings.model.clone()
+        };
+        let Loaded {
+            network, sha256, ..
+        } = model::load(&model)?;
+        let saved = Saved {
+            suite: SuiteTable::read(&self.dir.join(outcome::SUITE), network.input_elements())?,
+            table: RequirementTable::read(&self.dir.join(outcome::REQUIREMENTS))?,
+            summary,
+            settings,
+        };
+        let mut findings = Vec::new();
+        let mut out = io::stdout().lock();
+        if sha256 == saved.settings.sha256 {
+            writeln!(out, "model {}, as it was", model.model.display())?;
+        } else {
+            writeln!(
+                out,
+                "model {}: another one than the run's ({}...)",
+                model.model.display(),
+                saved.settings.sha256.get(..12).unwrap_or_default()
+            )?;
+            if self.model.is_none() {
+                findings.push("the model file has changed since the run".to_owned());
+            }
+        }
+        let data = self.data(&saved.settings, &network);
+        self.compare(&saved, &network, data.as_ref(), &mut out, &mut findings)?;
+        for finding in &findings {
+            writeln!(out, "differs: {finding}")?;
+        }
+        Ok(if findings.is_empty() {
+            writeln!(out, "agrees with what was saved")?;
+            Status::Done
+        } else {
+            Status::GateFailed
+        })
+    }
+
+    fn summary(&self) -> Result<Summary, Failure> {
+        let path = self.dir.join(outcome::SUMMARY);
+        if !path.exists() && self.dir.join("journal").exists() {
+            return Err(Failure::Usage(format!(
+                "{} holds a run that has not ended; end it with `run ... --resume`",
+                self.dir.display()
+            )));
+        }
+        Ok(Summary::read(&path)?)
+    }
+
+    fn damaged(&self, file: &str, detail: String) -> Failure {
+        ArchiveError::Damaged {
+            path: self.dir.join(file),
+            detail,
+        }
+        .into()
+    }
+
+    /// The data, if they are still there.
+    fn data(&self, settings: &Settings, network: &Network) -> Option<Samples> {
+        settings.data.open(network).ok()
+    }
+
+    fn compare(
+        &self,
+        saved: &Saved,
+        network: &Network,
+        data: Option<&Samples>,
+        out: &mut impl Write,
+        findings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let settings = &saved.settings;
+        let elements = network.input_elements();
+        let rows: Vec<Vec<f32>> = saved
+            .suite
+            .x
+            .chunks_exact(elements.max(1))
+            .map(<[f32]>::to_vec)
+            .collect();
+        let seeds = &rows[..saved.suite.seeds().min(rows.len())];
+        let space = self.space(settings, network, data)?;
+        let profile = match plan::criterion(settings)? {
+            Some(criterion) if criterion.needs_profile() => {
+                profile_file::load(&self.dir.join(outcome::PROFILE), network)?
+            }
+            _ => None,
+        };
+        let family = plan::family(settings, network, seeds, &space.units, profile.as_ref())?;
+        let means = plan::means(settings, network)?;
+        let witnesses = Witnesses {
+            network,
+            family: family.as_ref(),
+            guide: family.guide().map_err(Failure::Usage)?,
+            space: &space,
+            means: &means,
+        };
+        let audit = witnesses.audit(&saved.suite.x).map_err(Failure::Internal)?;
+        coverage(saved, family.as_ref(), &audit, out, findings)?;
+        labels(saved, &audit, out, findings)?;
+        places(saved, &rows, &space, findings);
+        self.verdicts(saved, network, &audit, data, &space, out, findings)
+    }
+
+    fn space(
+        &self,
+        settings: &Settings,
+        network: &Network,
+        data: Option<&Samples>,
+    ) -> Result<SearchSpace, Failure> {
+        let domain = match (settings.domain.as_deref(), data) {
+            (_, Some(data)) => samples::domain(settings.domain.as_deref(), data)?.0,
+            (Some(text), None) => samples::parse_domain(text, network.input_elements())?,
+            (None, None) => {
+                return Err(Failure::Usage(format!(
+                    "{} is not readable, and the domain of the run came from it; put the data back",
+                    settings.data.data.display()
+                )));
+            }
+        };
+        let boxes = match settings.region {
+            None => None,
+            Some(_) => {
+                let names = ["region.npz", "region.json"].map(|name| self.dir.join(name));
+                let path = names.iter().find(|path| path.exists());
+                let path = path.ok_or_else(|| {
+                    self.damaged("region.npz", "the boxes of the run are missing".into())
+                })?;
+                Some(region_file::load(path, network.input_elements())?)
+            }
+        };
+        plan::search_space(settings, network, domain, boxes)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all that a verdict depends on")]
+    fn verdicts(
+        &self,
+        saved: &Saved,
+        network: &Network,
+        audit: &Audit,
+        data: Option<&Samples>,
+        space: &SearchSpace,
+        out: &mut impl Write,
+        findings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let other = match (&saved.settings.reference, data) {
+            (Some(path), _) => saved.settings.data.open_as(path, network).ok(),
+            (None, data) => data.cloned(),
+        };
+        let Some(references) = other else {
+            writeln!(
+                out,
+                "verdicts not judged again: the reference data are not readable"
+            )?;
+            return Ok(());
+        };
+        let inputs = samples::inputs(&references, network);
+        let radius = saved.settings.adversarial_radius;
+        let oracle = Oracle::new(inputs.as_ref(), space.norm, &space.units, radius);
+        let hints: Vec<Option<usize>> = saved
+            .suite
+            .reference
+            .iter()
+            .map(|&r| usize::try_from(r).ok())
+            .collect();
+        let judged = oracle.judge(network, &saved.suite.x, &audit.labels, &hints);
+        let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
+        let adversarial = |all: &[u8]| {
+            all.iter()
+                .filter(|&&v| v == Verdict::Adversarial as u8)
+                .count()
+        };
+        writeln!(
+            out,
+            "adversarial {} then, {} now",
+            adversarial(&saved.suite.verdict),
+            adversarial(&found)
+        )?;
+        let changed = differing(&saved.suite.verdict, &found);
+        if !changed.is_empty() {
+            findings.push(format!(
+                "{} tests have another verdict: {}",
+                changed.len(),
+                few(&changed)
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn coverage(
+    saved: &Saved,
+    family: &dyn Family,
+    audit: &Audit,
+    out: &mut impl Write,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let groups = family.groups();
+    let total: usize = groups.iter().map(Group::total).sum();
+    let covered = audit.covered_count();
+    let percent = |count: usize| 100.0 * count as f64 / total.max(1) as f64;
+    let then = saved.summary.requirements.covered;
+    writeln!(
+        out,
+        "{} tests; covered {then} then ({:.2} %), {covered} now ({:.2} %) of {total}",
+        saved.suite.len(),
+        percent(then),
+        percent(covered)
+    )?;
+    if then != covered || saved.summary.requirements.total != total {
+        findings.push(format!(
+            "coverage {then} of {} was claimed",
+            saved.summary.requirements.total
+        ));
+    }
+    let now = RequirementTable::new(groups, audit);
+    let claimed: Vec<bool> = is_covered(&saved.table);
+    let changed = differing(&claimed, &is_covered(&now));
+    if !changed.is_empty() {
+        let names = changed.iter().take(5).map(|&row| name_of(family, row));
+        findings.push(format!(
+            "{} requirements are not covered as claimed: {}{}",
+            changed.len(),
+            names.collect::<Vec<_>>().join("; "),
+            if changed.len() > 5 { "; ..." } else { "" }
+        ));
+    } else if saved.table.test != now.test {
+        findings.push("requirements are shown by other tests than claimed".into());
+    }
+    Ok(())
+}
+
+fn is_covered(table: &RequirementTable) -> Vec<bool> {
+    let covered = |&state: &u8| state == State::Covered as u8;
+    table.state.iter().map(covered).collect()
+}
+
+/// What a person calls the requirement of a row.
+fn name_of(family: &dyn Family, row: usize) -> String {
+    let mut slot = row;
+    for (number, group) in family.groups().iter().enumerate() {
+        if slot < group.slots() {
+            return family.label(number, slot);
+        }
+        slot -= group.slots();
+    }
+    format!("row {row}")
+}
+
+fn labels(
+    saved: &Saved,
+    audit: &Audit,
+    out: &mut impl Write,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let now: Vec<i64> = audit.labels.iter().map(|&l| l as i64).collect();
+    let changed = differing(&saved.suite.label, &now);
+    writeln!(out, "labels changed: {}", changed.len())?;
+    if !changed.is_empty() {
+        findings.push(format!(
+            "{} tests have another label: {}",
+            changed.len(),
+            few(&changed)
+        ));
+    }
+    Ok(())
+}
+
+/// Whether generated tests lie where they may.
+fn places(saved: &Saved, rows: &[Vec<f32>], space: &SearchSpace, findings: &mut Vec<String>) {
+    let seeds = saved.suite.seeds();
+    let roots: HashMap<i64, usize> = saved.suite.root[..seeds]
+        .iter()
+        .enumerate()
+        .map(|(row, &root)| (root, row))
+        .collect();
+    for (test, row) in rows.iter().enumerate().skip(seeds) {
+        let violation = match roots.get(&saved.suite.root[test]) {
+            Some(&root) => space.violation(row, &rows[root]),
+            None => Some("its root is no seed of the suite".into()),
+        };
+        if let Some(why) = violation {
+            findings.push(format!("test {test} may not be one: {why}"));
+        }
+    }
+}
+
+/// Where two lists differ; every place that only one of them has counts.
+fn differing<T: PartialEq>(a: &[T], b: &[T]) -> Vec<usize> {
+    let longer = a.len().max(b.len());
+    (0..longer).filter(|&i| a.get(i) != b.get(i)).collect()
+}
+
+fn few(numbers: &[usize]) -> String {
+    let mut text = String::new();
+    for (i, number) in numbers.iter().take(8).enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{comma}{number}");
+    }
+    if numbers.len() > 8 {
+        text += ", ...";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_differ_where_only_one_has_something() {
+        assert_eq!(differing(&[1, 2, 3], &[1, 5]), [1, 2]);
+        assert!(differing(&[1], &[1]).is_empty());
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let numbers: Vec<usize> = (0..20).collect();
+        assert_eq!(few(&numbers), "0, 1, 2, 3, 4, 5, 6, 7, ...");
+    }
+}
