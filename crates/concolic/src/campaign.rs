@@ -230,10 +230,11 @@ impl<'a> Campaign<'a> {
 
     /// The stage that works next, if any is left.
     pub fn stage(&self) -> Option<Stage> {
-        if self.ledger.open_count() == 0 {
+        let open = self.ledger.open_count();
+        if open == 0 {
             return None;
         }
-        self.progress.stage(self.strategy)
+        self.progress.stage(self.strategy, open)
     }
 
     /// Runs rounds to the end. Each is handed to `record` before its tests count; an error there

@@ -67,12 +67,12 @@ impl Progress {
         }
     }
 
-    /// The stage that is next, while something is open.
-    pub fn stage(&self, strategy: Strategy) -> Option<Stage> {
+    /// The stage that is next, while so much is open.
+    pub fn stage(&self, strategy: Strategy, open: usize) -> Option<Stage> {
         match strategy {
             Strategy::Random => Some(Stage::Random),
             Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
-            Strategy::Cascade if self.sweeps < focus::SWEEPS => Some(Stage::Focus),
+            Strategy::Cascade if focus::goes_on(self.sweeps, open) => Some(Stage::Focus),
             Strategy::Cascade => None,
         }
     }
