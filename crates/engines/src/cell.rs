@@ -14,7 +14,7 @@ use deepconcolic_network::{Nature, Network, Point};
 
 use crate::atom::{Atom, Term};
 use crate::cone::{Neurons, influence};
-use crate::goal::{Effort, Goal, Outcome, Reason, Report, Witness};
+use crate::goal::{Effort, Goal, Outcome, Report, Witness};
 use crate::observed::{Affine, Observed};
 use crate::region::Region;
 use crate::solver::{self, Solution};
@@ -72,17 +72,13 @@ pub fn paper_step(network: &Network, goal: &Goal<'_>, start: &[f32]) -> Report {
             let cell = Cell::new(&task, start, start, Hold::Everything, 0);
             match cell.solve(&mut effort) {
                 Found::Witness(witness) => Outcome::Witness(witness),
-                Found::Infeasible => not_found(1, 1),
-                Found::Nothing => not_found(1, 0),
+                Found::Infeasible => Outcome::GaveUp(task.failure(1, 1)),
+                Found::Nothing => Outcome::GaveUp(task.failure(1, 0)),
             }
         }
         Err(reason) => Outcome::GaveUp(reason),
     };
     Report { outcome, effort }
-}
-
-fn not_found(cells: usize, infeasible: usize) -> Outcome {
-    Outcome::GaveUp(Reason::NotFound { cells, infeasible })
 }
 
 fn best_of_starts(task: &Task<'_>, effort: &mut Effort) -> Outcome {
@@ -107,7 +103,7 @@ fn best_of_starts(task: &Task<'_>, effort: &mut Effort) -> Outcome {
     }
     match best {
         Some(witness) => Outcome::Witness(witness),
-        None => not_found(task.goal.starts.len(), infeasible),
+        None => Outcome::GaveUp(task.failure(task.goal.starts.len(), infeasible)),
     }
 }
 
@@ -313,8 +309,16 @@ impl Program<'_> {
                         return Solved::At(now, plain.problem.bound(&multipliers, norm));
                     }
                 }
-                Solution::Infeasible(_) if deeper == 0 => return Solved::Infeasible,
-                Solution::Infeasible(_) | Solution::Stalled => return Solved::Stalled,
+                claim @ Solution::Infeasible(_) => {
+                    // The rows ask for a little more than the goal; the claim must stand without.
+                    let plain = Step::new(&centre, self.regions, &self.targets(false));
+                    return if plain.problem.excludes(&claim) {
+                        Solved::Infeasible
+                    } else {
+                        Solved::Stalled
+                    };
+                }
+                Solution::Stalled => return Solved::Stalled,
             }
         }
         Solved::Stalled

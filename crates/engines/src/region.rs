@@ -31,7 +31,7 @@ impl<'a> Region<'a> {
         };
         match &space.extent {
             Extent::Domain => {}
-            Extent::Balls(radius) => region.keep_to_ball(*radius),
+            Extent::Balls(radius) => region.keep_to_ball(root, *radius),
             Extent::Boxes(boxes) => {
                 let holds = |(low, high): &&(Vec<f32>, Vec<f32>)| {
                     let ends = low.iter().zip(high);
@@ -53,15 +53,17 @@ impl<'a> Region<'a> {
     }
 
     /// In every norm the ball lies in the box of its radius.
-    fn keep_to_ball(&mut self, radius: f64) {
-        for e in 0..self.root.len() {
-            let (root, width) = (f64::from(self.root[e]), self.width(e));
-            let inside = |x: f32| x == self.root[e] || (f64::from(x) - root).abs() / width <= radius;
-            let mut low = (root - radius * width) as f32;
+    pub fn keep_to_ball(&mut self, centre: &[f32], radius: f64) {
+        for (e, &middle) in centre.iter().enumerate() {
+            let (centre, width) = (f64::from(middle), self.width(e));
+            let inside = |x: f32| {
+                x.to_bits() == middle.to_bits() || (f64::from(x) - centre).abs() / width <= radius
+            };
+            let mut low = (centre - radius * width) as f32;
             while !inside(low) {
                 low = low.next_up();
             }
-            let mut high = (root + radius * width) as f32;
+            let mut high = (centre + radius * width) as f32;
             while !inside(high) {
                 high = high.next_down();
             }

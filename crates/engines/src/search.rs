@@ -4,7 +4,7 @@ use deepconcolic_network::Network;
 use deepconcolic_spec::Inputs;
 
 use crate::cell;
-use crate::goal::{Effort, Goal, Outcome, Reason, Report};
+use crate::goal::{Effort, Goal, Outcome, Report};
 use crate::task::{Moves, Task};
 use crate::walk::walk;
 
@@ -45,8 +45,5 @@ fn find(task: &Task<'_>, effort: &mut Effort) -> Outcome {
             cell::Found::Nothing => {}
         }
     }
-    Outcome::GaveUp(Reason::NotFound {
-        cells: task.goal.starts.len(),
-        infeasible,
-    })
+    Outcome::GaveUp(task.failure(task.goal.starts.len(), infeasible))
 }

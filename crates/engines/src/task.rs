@@ -92,6 +92,10 @@ impl<'a> Task<'a> {
                     return None;
                 }
             }
+            // With the first input fixed this is a box; with both free it is left to the check.
+            if !observed.moving[0] && demands.near.is_finite() {
+                region.keep_to_ball(&observed.inputs[0], demands.near);
+            }
             regions.push(region);
         }
         Some(regions)
@@ -109,12 +113,23 @@ impl<'a> Task<'a> {
                 Tree::All(of) | Tree::Any(of) | Tree::AtLeast(_, of) => {
                     of.iter().for_each(|part| visit(part, into));
                 }
-                Tree::Atom(_) | Tree::Within(..) | Tree::Check(_) => {}
+                _ => {}
             }
         }
         let mut layers = Vec::new();
         visit(&self.tree, &mut layers);
         layers
+    }
+
+    /// What to say when nothing was found.
+    pub fn failure(&self, cells: usize, infeasible: usize) -> Reason {
+        match self.tree.unsteered() {
+            Some(part) => Reason::Unsupported {
+                part: part.to_string(),
+                why: "this can be checked of inputs that are found, but no row leads to it",
+            },
+            None => Reason::NotFound { cells, infeasible },
+        }
     }
 
     /// A witness, if the inputs are tests and the formula as it was written holds of them.

@@ -23,12 +23,14 @@ pub(crate) enum Tree {
     AtLeast(usize, Vec<Tree>),
     Same(SameSigns),
     Within(usize, InputBox),
+    /// No element of the two inputs further apart than this.
+    Near(f64),
     /// What can be checked and not steered towards.
     Check(Formula),
 }
 
 /// What one way of meeting the tree asks for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Demands {
     /// Atoms that do not hold yet.
     pub unmet: Vec<Atom>,
@@ -37,6 +39,20 @@ pub(crate) struct Demands {
     /// Signs that must agree on both inputs and do not, as atoms.
     pub signs: Vec<Atom>,
     pub boxes: Vec<(usize, InputBox)>,
+    /// How far apart the two inputs may be in L-infinity.
+    pub near: f64,
+}
+
+impl Default for Demands {
+    fn default() -> Self {
+        Self {
+            unmet: Vec::new(),
+            met: Vec::new(),
+            signs: Vec::new(),
+            boxes: Vec::new(),
+            near: f64::INFINITY,
+        }
+    }
 }
 
 impl Demands {
@@ -73,11 +89,17 @@ impl Tree {
                 norm,
                 relation,
                 radius,
-            } => Self::Check(Formula::Distance {
-                norm,
-                relation: if wanted { relation } else { relation.negated() },
-                radius,
-            }),
+            } => {
+                let relation = if wanted { relation } else { relation.negated() };
+                match (norm, relation) {
+                    (Norm::Linf, Relation::Le | Relation::Lt) => Self::Near(radius),
+                    _ => Self::Check(Formula::Distance {
+                        norm,
+                        relation,
+                        radius,
+                    }),
+                }
+            }
             Formula::Not(inner) => compile(inner, !wanted)?,
             Formula::And(of) if wanted => conjunction(of, scales)?,
             Formula::And(of) => Self::Any(parts(of, false)?),
@@ -109,7 +131,7 @@ impl Tree {
                 of.iter().for_each(|part| part.points(into));
             }
             Self::Same(same) => into.push(same.point),
-            Self::Within(..) | Self::Check(_) => {}
+            Self::Within(..) | Self::Near(_) | Self::Check(_) => {}
         }
     }
 
@@ -140,7 +162,18 @@ impl Tree {
                 values[count - 1]
             }
             Self::Same(same) => same.value(observed),
-            Self::Within(..) | Self::Check(_) => f64::INFINITY,
+            Self::Within(..) | Self::Near(_) | Self::Check(_) => f64::INFINITY,
+        }
+    }
+
+    /// A part that can be checked and not steered towards.
+    pub fn unsteered(&self) -> Option<&Formula> {
+        match self {
+            Self::Check(formula) => Some(formula),
+            Self::All(of) | Self::Any(of) | Self::AtLeast(_, of) => {
+                of.iter().find_map(Self::unsteered)
+            }
+            _ => None,
         }
     }
 
@@ -206,6 +239,10 @@ impl Tree {
             }
             Self::Within(input, region) => {
                 into.boxes.push((*input, region.clone()));
+                true
+            }
+            Self::Near(radius) => {
+                into.near = into.near.min(*radius);
                 true
             }
             Self::Check(_) => true,
@@ -294,18 +331,5 @@ fn cardinality(
                 None => more,
             })
         }
-    }
-}
-
-/// The largest distance between `x1` and `x2` in L-infinity that a tree's own conjunction allows.
-pub(crate) fn reach_of_pair(tree: &Tree) -> Option<f64> {
-    match tree {
-        Tree::Check(Formula::Distance {
-            norm: Norm::Linf,
-            relation: Relation::Le | Relation::Lt,
-            radius,
-        }) => Some(*radius),
-        Tree::All(of) => of.iter().filter_map(reach_of_pair).reduce(f64::min),
-        _ => None,
     }
 }

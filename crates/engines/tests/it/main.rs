@@ -1,0 +1,6 @@
+//! The engine against a slow reference, and its witnesses against plain execution.
+
+mod mlp;
+mod nearest;
+mod reference;
+mod witnesses;
