@@ -56,7 +56,7 @@ enum Hold {
 pub fn nearest(network: &Network, goal: &Goal<'_>) -> Report {
     let mut effort = Effort::default();
     let outcome = match Task::new(network, goal) {
-        Ok(task) => best_of_starts(&task, &mut effort),
+        Ok(task) => best_of_starts(&task, goal.starts, &mut effort),
         Err(reason) => Outcome::GaveUp(reason),
     };
     Report { outcome, effort }
@@ -81,14 +81,14 @@ pub fn paper_step(network: &Network, goal: &Goal<'_>, start: &[f32]) -> Report {
     Report { outcome, effort }
 }
 
-fn best_of_starts(task: &Task<'_>, effort: &mut Effort) -> Outcome {
+fn best_of_starts(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
     let variants = task.tree.variants(VARIANTS);
     let mut best: Option<Witness> = None;
     let mut infeasible = 0;
-    for start in task.goal.starts {
+    for start in starts {
         let mut empty = 0;
         for variant in 0..variants {
-            let cell = Cell::new(task, start, task.goal.root, Hold::Cone, variant);
+            let cell = Cell::new(task, start, task.region.root, Hold::Cone, variant);
             match cell.solve(effort) {
                 Found::Witness(witness) => {
                     if best.as_ref().is_none_or(|b| witness.distance < b.distance) {
@@ -103,13 +103,13 @@ fn best_of_starts(task: &Task<'_>, effort: &mut Effort) -> Outcome {
     }
     match best {
         Some(witness) => Outcome::Witness(witness),
-        None => Outcome::GaveUp(task.failure(task.goal.starts.len(), infeasible)),
+        None => Outcome::GaveUp(task.failure(starts.len(), infeasible)),
     }
 }
 
 /// Some witness in the cell of a start, for a search that found none without holding it.
 pub(crate) fn in_cell_of(task: &Task<'_>, start: &[f32], effort: &mut Effort) -> Found {
-    Cell::new(task, start, task.goal.root, Hold::Cone, 0).solve(effort)
+    Cell::new(task, start, task.region.root, Hold::Cone, 0).solve(effort)
 }
 
 /// A search inside one cell.
@@ -271,7 +271,7 @@ enum Solved {
 impl Program<'_> {
     fn solve(mut self, effort: &mut Effort) -> Solved {
         let task = self.cell.task;
-        let norm = task.goal.space.norm;
+        let norm = task.region.space.norm;
         let centre = vec![self.cell.centre.to_vec(); self.regions.len()];
         let mut now = self.base.clone();
         let mut deeper = 0;

@@ -13,6 +13,7 @@ mod cell;
 mod cone;
 mod goal;
 mod observed;
+mod pairs;
 mod region;
 mod same_signs;
 mod search;
@@ -24,4 +25,5 @@ mod walk;
 
 pub use cell::{nearest, paper_step};
 pub use goal::{Effort, Goal, Margin, Outcome, Reason, Report, Witness};
+pub use pairs::{Change, FoundPair, Harvest, PairSearch};
 pub use search::search;

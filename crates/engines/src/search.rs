@@ -16,25 +16,25 @@ const VARIANTS: usize = 4;
 pub fn search(network: &Network, goal: &Goal<'_>) -> Report {
     let mut effort = Effort::default();
     let outcome = match Task::new(network, goal) {
-        Ok(task) => find(&task, &mut effort),
+        Ok(task) => find(&task, goal.starts, &mut effort),
         Err(reason) => Outcome::GaveUp(reason),
     };
     Report { outcome, effort }
 }
 
-fn find(task: &Task<'_>, effort: &mut Effort) -> Outcome {
-    let moves: &[Moves] = match task.goal.inputs {
+fn find(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
+    let moves: &[Moves] = match task.inputs {
         Inputs::One => &[Moves::Last],
         Inputs::Two => &[Moves::Last, Moves::Both],
     };
     let variants = task.tree.variants(VARIANTS);
     let mut infeasible = 0;
-    for start in task.goal.starts {
+    for start in starts {
         for &moves in moves {
             let observed = task.observe(start, moves, effort);
             for variant in 0..variants {
                 let found = walk(task, observed.clone(), variant, effort);
-                if let Some(witness) = found.and_then(|found| task.witness(&found, task.goal.root, None)) {
+                if let Some(witness) = found.and_then(|found| task.witness(&found, task.region.root, None)) {
                     return Outcome::Witness(witness);
                 }
             }
@@ -45,5 +45,5 @@ fn find(task: &Task<'_>, effort: &mut Effort) -> Outcome {
             cell::Found::Nothing => {}
         }
     }
-    Outcome::GaveUp(task.failure(task.goal.starts.len(), infeasible))
+    Outcome::GaveUp(task.failure(starts.len(), infeasible))
 }

@@ -21,11 +21,13 @@ pub(crate) enum Moves {
 /// A goal that this engine can work on.
 pub(crate) struct Task<'a> {
     pub network: &'a Network,
-    pub goal: &'a Goal<'a>,
+    pub inputs: Inputs,
     pub scales: Scales<'a>,
     pub tree: Tree,
     pub region: Region<'a>,
     pub points: Vec<Point>,
+    /// The formula as it was written, for a last word on every witness.
+    formula: Option<&'a Formula>,
 }
 
 impl<'a> Task<'a> {
@@ -37,28 +39,36 @@ impl<'a> Task<'a> {
         };
         let tree = Tree::compile(goal.formula, true, &scales)?;
         let region = Region::of(goal.space, goal.root)?;
+        let mut task = Self::of_tree(scales, goal.inputs, tree, region);
+        task.formula = Some(goal.formula);
+        let hidden = network.layers().len();
+        named_points(goal.formula, hidden, &mut task.points);
+        Ok(task)
+    }
+
+    /// A task that no formula was written for.
+    pub fn of_tree(
+        scales: Scales<'a>,
+        inputs: Inputs,
+        tree: Tree,
+        region: Region<'a>,
+    ) -> Self {
         let mut points = Vec::new();
         tree.points(&mut points);
-        named_points(goal.formula, network.layers().len(), &mut points);
-        let mut distinct: Vec<Point> = Vec::new();
-        for point in points {
-            if !distinct.contains(&point) {
-                distinct.push(point);
-            }
-        }
-        Ok(Self {
-            network,
-            goal,
+        Self {
+            network: scales.network,
+            inputs,
             scales,
             tree,
             region,
-            points: distinct,
-        })
+            points,
+            formula: None,
+        }
     }
 
     /// The network's answers at a start.
     pub fn observe(&self, start: &[f32], moves: Moves, effort: &mut Effort) -> Observed {
-        let (inputs, moving) = match (self.goal.inputs, moves) {
+        let (inputs, moving) = match (self.inputs, moves) {
             (Inputs::One, _) => (1, vec![true]),
             (Inputs::Two, Moves::Last) => (2, vec![false, true]),
             (Inputs::Two, Moves::Both) => (2, vec![true, true]),
@@ -146,17 +156,18 @@ impl<'a> Task<'a> {
             observed,
             hidden: self.network.layers().len(),
         };
-        let evaluator = Evaluator::new(&lens, &self.goal.space.units);
-        let assignment = match self.goal.inputs {
+        let evaluator = Evaluator::new(&lens, &self.region.space.units);
+        let assignment = match self.inputs {
             Inputs::One => Assignment::One(0),
             Inputs::Two => Assignment::Two(0, 1),
         };
-        let holds = tests.clone().all(allowed) && evaluator.satisfies(self.goal.formula, assignment);
+        let satisfied = |formula| evaluator.satisfies(formula, assignment);
+        let holds = tests.clone().all(allowed) && self.formula.is_none_or(satisfied);
         holds.then(|| Witness {
             inputs: observed.inputs.clone(),
             distance: observed
                 .moving_inputs()
-                .map(|x| self.goal.space.distance(x, centre))
+                .map(|x| self.region.space.distance(x, centre))
                 .fold(0.0, f64::max),
             bound,
         })
@@ -175,7 +186,7 @@ fn named_points(formula: &Formula, hidden: usize, into: &mut Vec<Point>) {
                     (k, Activation::Pre) => Point::Pre(k - 2),
                     (k, Activation::Post) => Point::Post(k - 2),
                 };
-                if into.last() != Some(&point) {
+                if !into.contains(&point) {
                     into.push(point);
                 }
             }

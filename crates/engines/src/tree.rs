@@ -126,11 +126,15 @@ impl Tree {
     /// The tensors it looks at.
     pub fn points(&self, into: &mut Vec<Point>) {
         match self {
-            Self::Atom(atom) => into.extend(atom.terms.iter().map(|t| t.point)),
+            Self::Atom(atom) => {
+                for term in &atom.terms {
+                    add_point(term.point, into);
+                }
+            }
             Self::All(of) | Self::Any(of) | Self::AtLeast(_, of) => {
                 of.iter().for_each(|part| part.points(into));
             }
-            Self::Same(same) => into.push(same.point),
+            Self::Same(same) => add_point(same.point, into),
             Self::Within(..) | Self::Near(_) | Self::Check(_) => {}
         }
     }
@@ -247,6 +251,12 @@ impl Tree {
             }
             Self::Check(_) => true,
         }
+    }
+}
+
+fn add_point(point: Point, into: &mut Vec<Point>) {
+    if !into.contains(&point) {
+        into.push(point);
     }
 }
 

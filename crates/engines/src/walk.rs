@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
         let demands = task.demands(&here, &here, variant)?;
         let regions = task.regions(&here, &demands)?;
         Some(Self {
-            root: vec![task.goal.root.to_vec(); regions.len()],
+            root: vec![task.region.root.to_vec(); regions.len()],
             cost: demands.cost(&here),
             task,
             variant,
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
             demands,
             signs: Vec::new(),
             trust: 1.0,
-            cushion: if task.goal.space.grid.is_some() { 0.05 } else { 0.0 },
+            cushion: if task.region.space.grid.is_some() { 0.05 } else { 0.0 },
         })
     }
 
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
         effort.lp += 1;
         // In L-infinity the ball is a box, and any point of it will do. The other balls are kept to by
         // staying as near to the root as possible.
-        let norm = self.task.goal.space.norm;
+        let norm = self.task.region.space.norm;
         let here: Vec<Vec<f32>> = self.here.moving_inputs().map(<[f32]>::to_vec).collect();
         let (centre, solve): (&[Vec<f32>], fn(&solver::Problem, Norm) -> Solution) =
             if norm == Norm::Linf {
