@@ -12,6 +12,7 @@ mod atom;
 mod cell;
 mod cone;
 mod goal;
+mod meet;
 mod observed;
 mod pairs;
 mod region;

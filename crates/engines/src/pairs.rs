@@ -13,6 +13,7 @@ use deepconcolic_spec::{Inputs, SearchSpace};
 
 use crate::atom::{Scales, Term};
 use crate::goal::{Effort, Margin, Reason};
+use crate::meet::meeting_point;
 use crate::region::Region;
 use crate::same_signs::SameSigns;
 use crate::task::{Moves, Task};
@@ -205,7 +206,10 @@ impl<'a> PairSearch<'a> {
         let mut effort = Effort::default();
         let tree = self.pair_tree(condition, decision)?;
         let task = Task::of_tree(self.scales(), Inputs::Two, tree, Region::of(self.space, root)?);
-        let observed = task.observe(start, Moves::Both, &mut effort);
+        let mut observed = task.observe(start, Moves::Both, &mut effort);
+        if let Some(point) = meeting_point(&task, &observed, &mut effort) {
+            observed = task.observe(&point, Moves::Both, &mut effort);
+        }
         let mut tests = vec![root.to_vec()];
         let mut pairs = Vec::new();
         for variant in 0..task.tree.variants(WAYS) {

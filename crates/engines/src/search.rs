@@ -5,6 +5,7 @@ use deepconcolic_spec::Inputs;
 
 use crate::cell;
 use crate::goal::{Effort, Goal, Outcome, Report};
+use crate::meet::meeting_point;
 use crate::task::{Moves, Task};
 use crate::walk::walk;
 
@@ -31,7 +32,12 @@ fn find(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
     let mut infeasible = 0;
     for start in starts {
         for &moves in moves {
-            let observed = task.observe(start, moves, effort);
+            let mut observed = task.observe(start, moves, effort);
+            if moves == Moves::Both
+                && let Some(point) = meeting_point(task, &observed, effort)
+            {
+                observed = task.observe(&point, moves, effort);
+            }
             for variant in 0..variants {
                 let found = walk(task, observed.clone(), variant, effort);
                 if let Some(witness) = found.and_then(|found| task.witness(&found, task.region.root, None)) {
