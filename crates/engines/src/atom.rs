@@ -73,7 +73,11 @@ impl Scales<'_> {
         let margin = (self.margin.relative * usual).max(self.margin.floor * size);
         Atom {
             margin: if computed { margin } else { 0.0 },
-            scale: if usual > 0.0 { usual } else { size.max(f64::MIN_POSITIVE) },
+            scale: if usual > 0.0 {
+                usual
+            } else {
+                size.max(f64::MIN_POSITIVE)
+            },
             terms,
             constant,
             strict,
@@ -102,9 +106,11 @@ impl Scales<'_> {
             Relation::Gt => (1.0, true),
             Relation::Le => (-1.0, false),
             Relation::Lt => (-1.0, true),
-            Relation::Eq | Relation::Ne => return self.equation(comparison).ok_or_else(|| {
-                unsupported("an equation of computed values holds only by chance of rounding")
-            }),
+            Relation::Eq | Relation::Ne => {
+                return self.equation(comparison).ok_or_else(|| {
+                    unsupported("an equation of computed values holds only by chance of rounding")
+                });
+            }
         };
         let linear = comparison.linear.clone().simplified();
         let mut terms = Vec::with_capacity(linear.terms.len());

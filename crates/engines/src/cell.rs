@@ -15,7 +15,7 @@ use deepconcolic_network::{Nature, Network, Point};
 use crate::atom::{Atom, Term};
 use crate::cone::{Neurons, influence};
 use crate::goal::{Effort, Goal, Outcome, Report, Witness};
-use crate::observed::{Affine, Observed};
+use crate::observed::{Affine, Observed, steers};
 use crate::region::Region;
 use crate::solver::{self, Solution};
 use crate::step::{Step, Target};
@@ -237,11 +237,7 @@ fn depth(network: &Network, atom: &Atom) -> usize {
     let of = |term: &Term| match term.point {
         Point::Input => 0,
         Point::Pre(layer) => layer,
-        Point::Post(layer) => {
-            // Where a Relu's output should grow its input is asked instead, whatever its sign.
-            let steered = term.coefficient > 0.0 && network.layers()[layer].kind() == "Relu";
-            layer + usize::from(!steered)
-        }
+        Point::Post(layer) => layer + usize::from(!steers(network, term)),
         Point::Logits | Point::Output(_) => network.layers().len(),
     };
     atom.terms.iter().map(of).max().unwrap_or(0)
@@ -330,8 +326,16 @@ impl Program<'_> {
                 return if kept.wanted { kept.atom.margin } else { 0.0 };
             }
             let grid = Step::grid_loss(self.regions, &kept.row);
-            let grid = if kept.depth > DEPTH { 0.1 * kept.depth * grid } else { 0.0 };
-            let depth = if kept.wanted { kept.depth } else { kept.depth - 1.0 };
+            let grid = if kept.depth > DEPTH {
+                0.1 * kept.depth * grid
+            } else {
+                0.0
+            };
+            let depth = if kept.wanted {
+                kept.depth
+            } else {
+                kept.depth - 1.0
+            };
             depth * kept.atom.margin + grid
         };
         self.rows

@@ -11,8 +11,10 @@
 mod atom;
 mod cell;
 mod cone;
+mod cover;
 mod goal;
 mod meet;
+mod nearness;
 mod observed;
 mod pairs;
 mod region;
@@ -25,6 +27,7 @@ mod tree;
 mod walk;
 
 pub use cell::{nearest, paper_step};
+pub use cover::{Hear, PairLimits};
 pub use goal::{Effort, Goal, Margin, Outcome, Reason, Report, Witness};
 pub use pairs::{Change, FoundPair, Harvest, PairSearch};
 pub use search::search;

@@ -1,10 +1,10 @@
 //! What the network did on the inputs of a goal, which of them may move, and affine pieces there.
 
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
+use deepconcolic_spec::Observations;
 
 use crate::atom::{Atom, Term};
 use crate::goal::Effort;
-use deepconcolic_spec::Observations;
 
 /// The inputs of a goal and their traces.
 #[derive(Clone)]
@@ -120,7 +120,7 @@ impl Observed {
             .map(|atom| Affine {
                 gradient: vec![0.0; moving.len() * each],
                 constant: atom.terms.iter().fold(atom.constant, |sum, t| {
-                    sum + t.coefficient * self.term(&self.steered(network, t))
+                    sum + t.coefficient * self.term(&steered(network, t))
                 }),
             })
             .collect();
@@ -128,7 +128,7 @@ impl Observed {
             let (which, requests): (Vec<usize>, Vec<Row<f32>>) = atoms
                 .iter()
                 .enumerate()
-                .filter_map(|(a, atom)| Some((a, self.request(network, atom, input)?)))
+                .filter_map(|(a, atom)| Some((a, Self::request(network, atom, input)?)))
                 .unzip();
             let Some(tape) = self.traces[input].tape() else {
                 continue;
@@ -151,16 +151,18 @@ impl Observed {
     /// The inputs that can move, in order.
     pub fn moving_inputs(&self) -> impl Iterator<Item = &[f32]> {
         let inputs = self.inputs.iter().zip(&self.moving);
-        inputs.filter(|(_, moves)| **moves).map(|(x, _)| x.as_slice())
+        inputs
+            .filter(|(_, moves)| **moves)
+            .map(|(x, _)| x.as_slice())
     }
 
-    fn request(&self, network: &Network, atom: &Atom, input: usize) -> Option<Row<f32>> {
+    fn request(network: &Network, atom: &Atom, input: usize) -> Option<Row<f32>> {
         let seeds: Vec<Seed<f32>> = atom
             .terms
             .iter()
             .filter(|term| term.input == input)
             .map(|term| {
-                let term = self.steered(network, term);
+                let term = steered(network, term);
                 Seed {
                     point: term.point,
                     element: term.element,
@@ -170,21 +172,23 @@ impl Observed {
             .collect();
         (!seeds.is_empty()).then_some(Row { sample: 0, seeds })
     }
+}
 
-    /// Where a silent Relu's output should grow, its input shows the way: u <= v, so what holds of
-    /// u holds of v.
-    fn steered(&self, network: &Network, term: &Term) -> Term {
-        match term.point {
-            Point::Post(layer)
-                if term.coefficient > 0.0 && network.layers()[layer].kind() == "Relu" =>
-            {
-                Term {
-                    point: Point::Pre(layer),
-                    ..*term
-                }
-            }
-            _ => *term,
-        }
+/// Where a silent Relu's output should grow, its input shows the way: u <= v, so what holds of u holds
+/// of v.
+fn steered(network: &Network, term: &Term) -> Term {
+    let point = match term.point {
+        Point::Post(layer) if steers(network, term) => Point::Pre(layer),
+        point => point,
+    };
+    Term { point, ..*term }
+}
+
+/// Whether a term is read before its activation rather than after.
+pub(crate) fn steers(network: &Network, term: &Term) -> bool {
+    match term.point {
+        Point::Post(layer) => term.coefficient > 0.0 && network.layers()[layer].kind() == "Relu",
+        _ => false,
     }
 }
 

@@ -118,8 +118,8 @@ impl<'a> PairSearch<'a> {
         let pass = deepconcolic_network::Pass::keep([Point::Pre(self.layer)]);
         effort.forward += 1;
         let start = self.network.forward(root, &pass);
-        let start = start.get(Point::Pre(self.layer)).to_vec();
-        Ok(self.paired(root, start, found, open, effort))
+        let start = start.get(Point::Pre(self.layer));
+        Ok(self.paired(root, start, &found, open, effort))
     }
 
     fn conditions(&self) -> usize {
@@ -158,13 +158,16 @@ impl<'a> PairSearch<'a> {
     fn paired(
         &self,
         root: &[f32],
-        start: Vec<f32>,
-        found: Vec<Neighbour>,
+        start: &[f32],
+        found: &[Neighbour],
         open: &dyn Fn(usize, usize) -> bool,
         effort: Effort,
     ) -> Harvest {
-        let margin = self.scales().sign(0, Point::Pre(self.layer), 0, true).margin;
-        let home: Vec<(usize, &[f32])> = std::iter::once((usize::MAX, start.as_slice()))
+        let margin = self
+            .scales()
+            .sign(0, Point::Pre(self.layer), 0, true)
+            .margin;
+        let home: Vec<(usize, &[f32])> = std::iter::once((usize::MAX, start))
             .chain(
                 found
                     .iter()
@@ -192,7 +195,7 @@ impl<'a> PairSearch<'a> {
                 }
             }
         }
-        collect(root, &found, &pairs, effort)
+        collect(root, found, &pairs, effort)
     }
 
     /// One pair of neurons, both tests free, from where a test lies in the root's region.
@@ -205,7 +208,12 @@ impl<'a> PairSearch<'a> {
     ) -> Result<Harvest, Reason> {
         let mut effort = Effort::default();
         let tree = self.pair_tree(condition, decision)?;
-        let task = Task::of_tree(self.scales(), Inputs::Two, tree, Region::of(self.space, root)?);
+        let task = Task::of_tree(
+            self.scales(),
+            Inputs::Two,
+            tree,
+            Region::of(self.space, root)?,
+        );
         let mut observed = task.observe(start, Moves::Both, &mut effort);
         if let Some(point) = meeting_point(&task, &observed, &mut effort) {
             observed = task.observe(&point, Moves::Both, &mut effort);
@@ -251,7 +259,11 @@ impl<'a> PairSearch<'a> {
             Tree::Same(SameSigns::new(self.before, kept.collect(), &scales)?),
         ];
         if self.decision != Change::Sign {
-            parts.push(Tree::Same(SameSigns::new(self.layer, vec![decision], &scales)?));
+            parts.push(Tree::Same(SameSigns::new(
+                self.layer,
+                vec![decision],
+                &scales,
+            )?));
         }
         Ok(Tree::All(parts))
     }

@@ -49,7 +49,9 @@ impl SameSigns {
         };
         let ((one, x), (other, y)) = (active(a)?, active(b)?);
         let differ = x != y && one == other;
-        differ.then_some(one).and_then(|(layer, neuron)| Some((layer.checked_sub(2)?, neuron)))
+        differ
+            .then_some(one)
+            .and_then(|(layer, neuron)| Some((layer.checked_sub(2)?, neuron)))
     }
 
     /// By how much a neuron's signs agree, counting the inputs that can move; what is the same number
@@ -80,8 +82,14 @@ impl SameSigns {
     }
 
     pub fn value(&self, observed: &Observed) -> f64 {
-        let (first, second) = (observed.values(0, self.point), observed.values(1, self.point));
-        let slacks = self.neurons.iter().map(|&n| self.slack(observed, first[n], second[n]));
+        let (first, second) = (
+            observed.values(0, self.point),
+            observed.values(1, self.point),
+        );
+        let slacks = self
+            .neurons
+            .iter()
+            .map(|&n| self.slack(observed, first[n], second[n]));
         slacks.fold(f64::INFINITY, f64::min) / self.scale
     }
 

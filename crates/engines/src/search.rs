@@ -40,7 +40,9 @@ fn find(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
             }
             for variant in 0..variants {
                 let found = walk(task, observed.clone(), variant, effort);
-                if let Some(witness) = found.and_then(|found| task.witness(&found, task.region.root, None)) {
+                if let Some(witness) =
+                    found.and_then(|found| task.witness(&found, task.region.root, None))
+                {
                     return Outcome::Witness(witness);
                 }
             }

@@ -47,12 +47,7 @@ impl<'a> Task<'a> {
     }
 
     /// A task that no formula was written for.
-    pub fn of_tree(
-        scales: Scales<'a>,
-        inputs: Inputs,
-        tree: Tree,
-        region: Region<'a>,
-    ) -> Self {
+    pub fn of_tree(scales: Scales<'a>, inputs: Inputs, tree: Tree, region: Region<'a>) -> Self {
         let mut points = Vec::new();
         tree.points(&mut points);
         Self {
@@ -78,12 +73,7 @@ impl<'a> Task<'a> {
     }
 
     /// What one way of meeting the goal asks for; `None` when it is barred.
-    pub fn demands(
-        &self,
-        reference: &Observed,
-        now: &Observed,
-        variant: usize,
-    ) -> Option<Demands> {
+    pub fn demands(&self, reference: &Observed, now: &Observed, variant: usize) -> Option<Demands> {
         let mut demands = Demands::default();
         let mut variant = Variant(variant);
         self.tree
@@ -121,7 +111,9 @@ impl<'a> Task<'a> {
                     }
                 }
                 Tree::All(of) | Tree::Any(of) | Tree::AtLeast(_, of) => {
-                    of.iter().for_each(|part| visit(part, into));
+                    for part in of {
+                        visit(part, into);
+                    }
                 }
                 _ => {}
             }

@@ -108,7 +108,10 @@ impl Tree {
             Formula::Iff(a, b) | Formula::Xor(a, b) => {
                 let same = matches!(formula, Formula::Iff(..)) == wanted;
                 let case = |truth: bool| -> Result<Self, Reason> {
-                    Ok(Self::All(vec![compile(a, truth)?, compile(b, truth == same)?]))
+                    Ok(Self::All(vec![
+                        compile(a, truth)?,
+                        compile(b, truth == same)?,
+                    ]))
                 };
                 Self::Any(vec![case(true)?, case(false)?])
             }
@@ -117,7 +120,11 @@ impl Tree {
                 relation,
                 count,
             } => {
-                let relation = if wanted { *relation } else { relation.negated() };
+                let relation = if wanted {
+                    *relation
+                } else {
+                    relation.negated()
+                };
                 cardinality(of, relation, *count, scales)?
             }
         })
@@ -132,7 +139,9 @@ impl Tree {
                 }
             }
             Self::All(of) | Self::Any(of) | Self::AtLeast(_, of) => {
-                of.iter().for_each(|part| part.points(into));
+                for part in of {
+                    part.points(into);
+                }
             }
             Self::Same(same) => add_point(same.point, into),
             Self::Within(..) | Self::Near(_) | Self::Check(_) => {}
@@ -184,9 +193,9 @@ impl Tree {
     /// How many ways there are to meet it, up to a limit.
     pub fn variants(&self, most: usize) -> usize {
         match self {
-            Self::All(of) => of
-                .iter()
-                .fold(1, |product: usize, part| (product * part.variants(most)).min(most)),
+            Self::All(of) => of.iter().fold(1, |product: usize, part| {
+                (product * part.variants(most)).min(most)
+            }),
             Self::Any(of) => of.len().min(most).max(1),
             Self::AtLeast(count, of) if *count < of.len() => 2,
             _ => 1,
@@ -209,7 +218,11 @@ impl Tree {
                 if !now.can_change(atom) {
                     return meets;
                 }
-                let list = if meets { &mut into.met } else { &mut into.unmet };
+                let list = if meets {
+                    &mut into.met
+                } else {
+                    &mut into.unmet
+                };
                 list.push(atom.clone());
                 true
             }
@@ -278,7 +291,9 @@ fn compare(comparison: &Comparison, wanted: bool, scales: &Scales<'_>) -> Result
     };
     let with = |relation| {
         let linear = comparison.linear.clone();
-        scales.compile(&Comparison { linear, relation }).map(Tree::Atom)
+        scales
+            .compile(&Comparison { linear, relation })
+            .map(Tree::Atom)
     };
     match relation {
         Relation::Ne => Ok(Tree::Any(vec![with(Relation::Lt)?, with(Relation::Gt)?])),

@@ -71,7 +71,11 @@ impl<'a> Walk<'a> {
             demands,
             signs: Vec::new(),
             trust: 1.0,
-            cushion: if task.region.space.grid.is_some() { 0.05 } else { 0.0 },
+            cushion: if task.region.space.grid.is_some() {
+                0.05
+            } else {
+                0.0
+            },
         })
     }
 
@@ -145,15 +149,16 @@ impl<'a> Walk<'a> {
         // staying as near to the root as possible.
         let norm = self.task.region.space.norm;
         let here: Vec<Vec<f32>> = self.here.moving_inputs().map(<[f32]>::to_vec).collect();
-        let (centre, solve): (&[Vec<f32>], fn(&solver::Problem, Norm) -> Solution) =
-            if norm == Norm::Linf {
-                (&here, |problem, _| solver::near(problem))
-            } else {
-                (&self.root, solver::nearest)
-            };
+        let any = norm == Norm::Linf;
+        let centre = if any { &here } else { &self.root };
         let mut step = Step::new(centre, &self.regions, &targets);
         step.keep_near(&here, self.trust);
-        let Solution::Nearest { displacement, .. } = solve(&step.problem, norm) else {
+        let solution = if any {
+            solver::near(&step.problem)
+        } else {
+            solver::nearest(&step.problem, norm)
+        };
+        let Solution::Nearest { displacement, .. } = solution else {
             return None;
         };
         let inputs = step.inputs(&self.here, &displacement);

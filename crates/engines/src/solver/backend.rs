@@ -27,7 +27,10 @@ pub(super) fn nearest(problem: &Problem, norm: Norm) -> Solution {
     };
     solver.solve();
     let rows = problem.rows.len();
-    let multipliers: Vec<f64> = solver.solution.z[..rows].iter().map(|y| y.max(0.0)).collect();
+    let multipliers: Vec<f64> = solver.solution.z[..rows]
+        .iter()
+        .map(|y| y.max(0.0))
+        .collect();
     match solver.solution.status {
         SolverStatus::Solved | SolverStatus::AlmostSolved => {
             debug_assert_eq!(solver.solution.x.len(), columns);
@@ -84,18 +87,15 @@ impl Form {
 
     /// Ends of one element, and what makes the cost its distance.
     fn bound(&mut self, e: usize, n: usize, lower: f64, upper: f64) {
-        match self.norm {
-            Norm::L1 => {
-                for (column, room) in [(e, upper), (n + e, -lower)] {
-                    self.push(&[(column, -1.0)], 0.0);
-                    self.push(&[(column, 1.0)], room.max(0.0));
-                }
+        if self.norm == Norm::L1 {
+            for (column, room) in [(e, upper), (n + e, -lower)] {
+                self.push(&[(column, -1.0)], 0.0);
+                self.push(&[(column, 1.0)], room.max(0.0));
             }
-            _ => {
-                self.push(&[(e, 1.0)], upper);
-                self.push(&[(e, -1.0)], -lower);
-            }
+            return;
         }
+        self.push(&[(e, 1.0)], upper);
+        self.push(&[(e, -1.0)], -lower);
         if self.norm == Norm::Linf {
             self.push(&[(e, 1.0), (n, -1.0)], 0.0);
             self.push(&[(e, -1.0), (n, -1.0)], 0.0);
@@ -110,8 +110,11 @@ impl Form {
     }
 
     fn matrix(&self) -> CscMatrix<f64> {
-        let (rows, columns): (Vec<usize>, Vec<usize>) =
-            self.entries.iter().map(|&(row, column, _)| (row, column)).unzip();
+        let (rows, columns): (Vec<usize>, Vec<usize>) = self
+            .entries
+            .iter()
+            .map(|&(row, column, _)| (row, column))
+            .unzip();
         let numbers = self.entries.iter().map(|entry| entry.2).collect();
         CscMatrix::new_from_triplets(self.right.len(), self.cost.len(), rows, columns, numbers)
     }
@@ -130,10 +133,12 @@ impl Form {
         let n = problem.variables();
         (0..n)
             .map(|e| {
-                let d = match self.norm {
-                    Norm::L1 => found[e] - found[n + e],
-                    _ => found[e],
+                let minus = if self.norm == Norm::L1 {
+                    found[n + e]
+                } else {
+                    0.0
                 };
+                let d = found[e] - minus;
                 d.max(problem.lower[e]).min(problem.upper[e])
             })
             .collect()

@@ -34,29 +34,26 @@ pub(crate) fn nearest_on_one_row(
         .map(|e| (e, room(e)))
         .filter(|&(_, room)| room > 0.0)
         .collect();
-    match norm {
-        Norm::L1 => {
-            helpful.sort_by(|a, b| row[b.0].abs().total_cmp(&row[a.0].abs()));
-            let mut missing = least;
-            for (e, room) in helpful {
-                let move_by = room.min(missing / row[e].abs());
-                displacement[e] = move_by.copysign(row[e]);
-                missing -= move_by * row[e].abs();
-                if move_by < room {
-                    missing = 0.0;
-                    break;
-                }
-            }
-            if missing > 0.0 {
-                return None;
+    if norm == Norm::L1 {
+        helpful.sort_by(|a, b| row[b.0].abs().total_cmp(&row[a.0].abs()));
+        let mut missing = least;
+        for (e, room) in helpful {
+            let needed = missing / row[e].abs();
+            displacement[e] = room.min(needed).copysign(row[e]);
+            missing -= room.min(needed) * row[e].abs();
+            if needed <= room {
+                missing = 0.0;
+                break;
             }
         }
-        _ => {
-            let rate = |e: usize| if norm == Norm::L2 { row[e].abs() } else { 1.0 };
-            let step = common_step(&mut helpful, least, |e| row[e].abs(), rate)?;
-            for (e, room) in helpful {
-                displacement[e] = (step * rate(e)).min(room).copysign(row[e]);
-            }
+        if missing > 0.0 {
+            return None;
+        }
+    } else {
+        let rate = |e: usize| if norm == Norm::L2 { row[e].abs() } else { 1.0 };
+        let step = common_step(&mut helpful, least, |e| row[e].abs(), rate)?;
+        for (e, room) in helpful {
+            displacement[e] = (step * rate(e)).min(room).copysign(row[e]);
         }
     }
     let length = length(&displacement, norm);

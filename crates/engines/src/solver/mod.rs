@@ -37,21 +37,17 @@ pub(crate) fn nearest(problem: &Problem, norm: Norm) -> Solution {
     if problem.rows.len() <= 1 {
         return one_row(problem, norm);
     }
-    match norm {
-        Norm::L2 => match quadratic::nearest(problem) {
-            Solution::Stalled => backend::nearest(problem, norm),
-            found => found,
-        },
-        _ => {
-            let found = backend::nearest(problem, norm);
-            if let Solution::Infeasible(_) = found
-                && !problem.excludes(&found)
-            {
-                return Solution::Stalled;
-            }
-            found
+    if norm == Norm::L2 {
+        let found = quadratic::nearest(problem);
+        if !matches!(found, Solution::Stalled) {
+            return found;
         }
     }
+    let found = backend::nearest(problem, norm);
+    if matches!(found, Solution::Infeasible(_)) && !problem.excludes(&found) {
+        return Solution::Stalled;
+    }
+    found
 }
 
 /// Some point near the centre: the nearest in L2, which moves the neurons that no row speaks of

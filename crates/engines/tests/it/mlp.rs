@@ -11,12 +11,6 @@ pub struct Piece {
     pub c: f64,
 }
 
-impl Piece {
-    pub fn at(&self, x: &[f64]) -> f64 {
-        self.c + self.a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>()
-    }
-}
-
 pub struct Mlp {
     sizes: Vec<usize>,
     weights: Vec<Vec<f64>>,
@@ -39,7 +33,8 @@ impl Mlp {
         };
         for pair in sizes.windows(2) {
             let spread = (2.0 / pair[0] as f64).sqrt();
-            mlp.weights.push(single(random.list(pair[0] * pair[1], -spread, spread)));
+            mlp.weights
+                .push(single(random.list(pair[0] * pair[1], -spread, spread)));
             mlp.biases.push(single(random.list(pair[1], -0.4, 0.3)));
         }
         mlp
@@ -103,7 +98,7 @@ impl Mlp {
             })
             .collect();
         let mut all: Vec<Vec<Piece>> = Vec::new();
-        for layer in 0..self.hidden().len() {
+        for (layer, signs) in pattern.iter().enumerate() {
             let pieces: Vec<Piece> = (0..self.sizes[layer + 1])
                 .map(|j| {
                     let mut sum = Piece {
@@ -122,7 +117,7 @@ impl Mlp {
                 .collect();
             before = pieces
                 .iter()
-                .zip(&pattern[layer])
+                .zip(signs)
                 .map(|(piece, &on)| Piece {
                     a: piece.a.iter().map(|a| if on { *a } else { 0.0 }).collect(),
                     c: if on { piece.c } else { 0.0 },

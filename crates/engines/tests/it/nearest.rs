@@ -73,13 +73,13 @@ fn cell(
 ) -> Vec<Vec<Piece>> {
     for (layer, pieces) in mlp.pieces(pattern).into_iter().enumerate().take(layers) {
         for (neuron, piece) in pieces.into_iter().enumerate() {
-            conditions.push(signed(piece, pattern[layer][neuron], 0.0));
+            conditions.push(signed(&piece, pattern[layer][neuron], 0.0));
         }
     }
     mlp.pieces(pattern)
 }
 
-fn signed(piece: Piece, positive: bool, least: f64) -> Condition {
+fn signed(piece: &Piece, positive: bool, least: f64) -> Condition {
     let sign = if positive { 1.0 } else { -1.0 };
     Condition {
         piece: Piece {
@@ -123,7 +123,7 @@ fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result
     let (formula, above, bound) = if u < 0.0 {
         (Formula::active(Input::First, layer + 2, neuron), true, 0.0)
     } else {
-        let above = neuron % 2 == 0;
+        let above = neuron.is_multiple_of(2);
         let bound = if above { u + 0.2 } else { u - 0.2 };
         (beyond(layer, neuron, bound, above), above, bound)
     };
@@ -132,7 +132,7 @@ fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result
         let mut pieces = cell(&case.mlp, &pattern, layer, &mut conditions);
         let mut piece = pieces.swap_remove(layer).swap_remove(neuron);
         piece.c -= bound;
-        conditions.push(signed(piece, above, 1e-6 + extra));
+        conditions.push(signed(&piece, above, 1e-6 + extra));
         distance(&conditions, &case.point(), case.space.norm)
     };
     let report = case.ask(&formula, Inputs::One, paper);
@@ -164,7 +164,7 @@ fn check_pair(case: &Case, layer: usize, i: usize, j: usize, paper: bool) -> Res
             condition.least += extra;
         }
         let piece = pieces.swap_remove(layer + 1).swap_remove(j);
-        conditions.push(signed(piece, wanted, 1e-6 + extra));
+        conditions.push(signed(&piece, wanted, 1e-6 + extra));
         distance(&conditions, &case.point(), case.space.norm)
     };
     let report = case.ask(&formula, Inputs::Two, paper);

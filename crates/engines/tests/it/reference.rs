@@ -44,8 +44,8 @@ pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Option<
     match norm {
         Norm::L1 => cost[n..].fill(1.0),
         Norm::L2 => {
-            for e in n..2 * n {
-                quadratic[e][e] = 2.0;
+            for (e, line) in quadratic.iter_mut().enumerate().skip(n) {
+                line[e] = 2.0;
             }
         }
         _ => {
