@@ -271,6 +271,8 @@ impl Program<'_> {
         let centre = vec![self.cell.centre.to_vec(); self.regions.len()];
         let mut now = self.base.clone();
         let mut deeper = 0;
+        // Rows only join, so what bounds an earlier solution bounds later ones.
+        let mut known = Vec::new();
         for _ in 0..SOLVES {
             let broken = self.broken(&now);
             let fresh: Vec<(Atom, bool)> = broken
@@ -293,7 +295,7 @@ impl Program<'_> {
             self.add(fresh, effort);
             let step = Step::new(&centre, self.regions, &self.targets(true));
             effort.lp += 1;
-            match solver::nearest(&step.problem, norm) {
+            match solver::nearest(&step.problem, norm, &known) {
                 Solution::Nearest {
                     displacement,
                     multipliers,
@@ -304,6 +306,7 @@ impl Program<'_> {
                         let plain = Step::new(&centre, self.regions, &self.targets(false));
                         return Solved::At(now, plain.problem.bound(&multipliers, norm));
                     }
+                    known = multipliers;
                 }
                 claim @ Solution::Infeasible(_) => {
                     // The rows ask for a little more than the goal; the claim must stand without.

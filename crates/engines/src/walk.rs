@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
         let solution = if any {
             solver::near(&step.problem)
         } else {
-            solver::nearest(&step.problem, norm)
+            solver::nearest(&step.problem, norm, &[])
         };
         let Solution::Nearest { displacement, .. } = solution else {
             return None;

@@ -7,6 +7,7 @@
 
 mod backend;
 mod closed;
+mod largest;
 mod problem;
 mod quadratic;
 
@@ -31,17 +32,20 @@ pub(crate) enum Solution {
     Stalled,
 }
 
-/// The nearest point in a norm: a closed form for one row, our own method for L2, the LP library
-/// for L-infinity and L1.
-pub(crate) fn nearest(problem: &Problem, norm: Norm) -> Solution {
+/// The nearest point in a norm: a closed form for one row, our own methods for L2 and L-infinity, the LP
+/// library for L1 and where those stall. `known` are the multipliers of an earlier solution with the
+/// first of these rows, if there was one.
+pub(crate) fn nearest(problem: &Problem, norm: Norm, known: &[f64]) -> Solution {
     if problem.rows.len() <= 1 {
         return one_row(problem, norm);
     }
-    if norm == Norm::L2 {
-        let found = quadratic::nearest(problem);
-        if !matches!(found, Solution::Stalled) {
-            return found;
-        }
+    let own = match norm {
+        Norm::L2 => quadratic::nearest(problem),
+        Norm::Linf => largest::nearest(problem, known),
+        _ => Solution::Stalled,
+    };
+    if !matches!(own, Solution::Stalled) {
+        return own;
     }
     let found = backend::nearest(problem, norm);
     if matches!(found, Solution::Infeasible(_)) && !problem.excludes(&found) {
@@ -69,5 +73,76 @@ fn one_row(problem: &Problem, norm: Norm) -> Solution {
             multipliers: vec![1.0],
         },
         None => Solution::Infeasible(vec![1.0]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_testing::Random;
+    use proptest::prelude::*;
+
+    use super::closed::length;
+    use super::*;
+
+    const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
+    /// How exact the library is; of a length near zero it knows the square.
+    const LIBRARY: f64 = 1e-4;
+
+    fn random(seed: u64, rows: usize) -> Problem {
+        let mut random = Random::new(seed);
+        let n = 1 + random.below(8);
+        let mut problem = Problem::new(random.list(n, -1.0, 0.0), random.list(n, 0.0, 1.0));
+        for _ in 0..rows {
+            let row = random.list(n, -1.0, 1.0);
+            problem.push(row, random.between(-0.2, 0.6));
+        }
+        problem
+    }
+
+    fn distance(problem: &Problem, solution: &Solution, norm: Norm) -> Option<f64> {
+        match solution {
+            Solution::Nearest { displacement, .. } => Some(length(displacement, norm)),
+            Solution::Infeasible(_) => {
+                assert!(problem.excludes(solution) || problem.rows.len() == 1);
+                None
+            }
+            Solution::Stalled => panic!("stalled"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn closed_forms_are_what_the_library_finds(seed: u64) {
+            let problem = random(seed, 1);
+            for norm in NORMS {
+                let ours = distance(&problem, &nearest(&problem, norm, &[]), norm);
+                let library = backend::nearest(&problem, norm);
+                let theirs = distance(&problem, &library, norm);
+                prop_assert_eq!(ours.is_some(), theirs.is_some());
+                let apart = ours.unwrap_or(0.0) - theirs.unwrap_or(0.0);
+                prop_assert!(apart.abs() < LIBRARY, "{norm} {ours:?} {theirs:?}");
+            }
+        }
+
+        #[test]
+        fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..9) {
+            let problem = random(seed, rows);
+            for norm in NORMS {
+                let found = nearest(&problem, norm, &[]);
+                let ours = distance(&problem, &found, norm);
+                let theirs = distance(&problem, &backend::nearest(&problem, norm), norm);
+                prop_assert_eq!(ours.is_some(), theirs.is_some(), "{} {:?} {:?}", norm, ours, theirs);
+                let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
+                prop_assert!((ours - theirs).abs() < LIBRARY, "{norm} {ours} {theirs}");
+                let Solution::Nearest { displacement, multipliers } = found else { continue };
+                let bound = problem.bound(&multipliers, norm);
+                prop_assert!(bound <= ours + 1e-6 && ours - bound < 1e-5, "{norm} {bound} {ours}");
+                for row in &problem.rows {
+                    let value: f64 =
+                        row.coefficients.iter().zip(&displacement).map(|(a, d)| a * d).sum();
+                    prop_assert!(value >= row.least - 1e-7);
+                }
+            }
+        }
     }
 }

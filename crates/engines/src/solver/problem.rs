@@ -48,6 +48,14 @@ impl Problem {
         });
     }
 
+    /// Cuts the box of another problem down to a cube round the centre.
+    pub fn keep_to(&mut self, other: &Self, half_width: f64) {
+        for e in 0..self.lower.len() {
+            self.lower[e] = other.lower[e].max(-half_width).min(other.upper[e]);
+            self.upper[e] = other.upper[e].min(half_width).max(other.lower[e]);
+        }
+    }
+
     pub fn variables(&self) -> usize {
         self.lower.len()
     }
