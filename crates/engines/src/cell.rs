@@ -12,26 +12,21 @@
 
 use deepconcolic_network::{Nature, Network, Point};
 
-use crate::atom::{Atom, Term};
 use crate::cone::{Neurons, influence};
+use crate::demands::Demands;
 use crate::goal::{Effort, Goal, Outcome, Report, Witness};
-use crate::observed::{Affine, Observed, steers};
-use crate::region::Region;
-use crate::solver::{self, Solution};
-use crate::step::{Step, Target};
+use crate::program::{Program, Solved, depth};
 use crate::task::{Moves, Task};
-use crate::tree::Demands;
 
-/// Most solves of one program while rows are added to it.
-const SOLVES: usize = 200;
-/// Most rows added after one solve, the most broken first.
-const ADDED: usize = 24;
-/// Aim this many margins deep, so that rounding to floats does not undo the solution.
-const DEPTH: f64 = 1.5;
-/// Times that a row which rounding breaks is asked for with twice the depth.
-const DEEPER: usize = 6;
 /// Ways of meeting the formula that are minimised over.
 const VARIANTS: usize = 8;
+
+/// Most cells slid through.
+const SLIDES: usize = 16;
+/// How far towards the root the next cell is looked for.
+const SLIDE: f32 = 0.02;
+/// Part of its old distance that a slide may leave and be worth another.
+const HELPED: f64 = 0.999;
 
 /// What a cell holds.
 pub(crate) enum Found {
@@ -91,6 +86,7 @@ fn best_of_starts(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Ou
             let cell = Cell::new(task, start, task.region.root, Hold::Cone, variant);
             match cell.solve(effort) {
                 Found::Witness(witness) => {
+                    let witness = slide(task, start, variant, witness, effort);
                     if best.as_ref().is_none_or(|b| witness.distance < b.distance) {
                         best = Some(witness);
                     }
@@ -107,6 +103,35 @@ fn best_of_starts(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Ou
     }
 }
 
+/// From cell to cell towards the root: a witness that its cell holds back is the end of the way only if
+/// the cell on the other side has none that is nearer.
+fn slide(
+    task: &Task<'_>,
+    start: &[f32],
+    variant: usize,
+    mut witness: Witness,
+    effort: &mut Effort,
+) -> Witness {
+    // The root's own cell holds the whole way to the root, and pairs are tied to their first input.
+    if start == task.region.root || witness.inputs.len() > 1 {
+        return witness;
+    }
+    for _ in 0..SLIDES {
+        let nearer = |(x, root): (&f32, &f32)| x + SLIDE * (root - x);
+        let beyond: Vec<f32> = witness.inputs[0]
+            .iter()
+            .zip(task.region.root)
+            .map(nearer)
+            .collect();
+        let cell = Cell::new(task, &beyond, task.region.root, Hold::Cone, variant);
+        match cell.solve(effort) {
+            Found::Witness(next) if next.distance < HELPED * witness.distance => witness = next,
+            _ => break,
+        }
+    }
+    witness
+}
+
 /// Some witness in the cell of a start, for a search that found none without holding it.
 pub(crate) fn in_cell_of(task: &Task<'_>, start: &[f32], effort: &mut Effort) -> Found {
     Cell::new(task, start, task.region.root, Hold::Cone, 0).solve(effort)
@@ -120,16 +145,6 @@ struct Cell<'a> {
     hold: Hold,
     variant: usize,
     points: Vec<Point>,
-}
-
-/// A row of the program.
-struct Kept {
-    atom: Atom,
-    row: Affine,
-    /// Whether it is the goal's; else it holds the cell.
-    wanted: bool,
-    /// How many margins deep it is asked for.
-    depth: f64,
 }
 
 impl<'a> Cell<'a> {
@@ -172,7 +187,10 @@ impl<'a> Cell<'a> {
         let last = depths.len().saturating_sub(1);
         for (stage, depth) in depths.into_iter().enumerate() {
             let program = Program {
-                cell: self,
+                task: self.task,
+                centre: self.centre,
+                variant: self.variant,
+                points: &self.points,
                 reference: &first,
                 base: &base,
                 regions: &regions,
@@ -229,178 +247,5 @@ impl<'a> Cell<'a> {
         depths.sort_unstable();
         depths.dedup();
         depths
-    }
-}
-
-/// How many hidden layers must keep their signs for an atom to be affine.
-fn depth(network: &Network, atom: &Atom) -> usize {
-    let of = |term: &Term| match term.point {
-        Point::Input => 0,
-        Point::Pre(layer) => layer,
-        Point::Post(layer) => layer + usize::from(!steers(network, term)),
-        Point::Logits | Point::Output(_) => network.layers().len(),
-    };
-    atom.terms.iter().map(of).max().unwrap_or(0)
-}
-
-/// One linear program, growing.
-struct Program<'a> {
-    cell: &'a Cell<'a>,
-    /// Where choices of the formula are made.
-    reference: &'a Observed,
-    /// A point of the cell.
-    base: &'a Observed,
-    regions: &'a [Region<'a>],
-    held: &'a [Neurons],
-    /// Layers below this are held; atoms deeper than this are left for later.
-    depth: usize,
-    rows: Vec<Kept>,
-}
-
-enum Solved {
-    /// The nearest point and its certified bound.
-    At(Observed, f64),
-    Infeasible,
-    Stalled,
-}
-
-impl Program<'_> {
-    fn solve(mut self, effort: &mut Effort) -> Solved {
-        let task = self.cell.task;
-        let norm = task.region.space.norm;
-        let centre = vec![self.cell.centre.to_vec(); self.regions.len()];
-        let mut now = self.base.clone();
-        let mut deeper = 0;
-        // Rows only join, so what bounds an earlier solution bounds later ones.
-        let mut known = Vec::new();
-        for _ in 0..SOLVES {
-            let broken = self.broken(&now);
-            let fresh: Vec<(Atom, bool)> = broken
-                .iter()
-                .filter(|(atom, _)| !self.rows.iter().any(|kept| kept.atom == *atom))
-                .cloned()
-                .collect();
-            if fresh.is_empty() && !broken.is_empty() {
-                // Rounding to floats, or to the grid, broke rows that the solution met.
-                deeper += 1;
-                if deeper > DEEPER {
-                    return Solved::Stalled;
-                }
-                for kept in &mut self.rows {
-                    if broken.iter().any(|(atom, _)| *atom == kept.atom) {
-                        kept.depth *= 2.0;
-                    }
-                }
-            }
-            self.add(fresh, effort);
-            let step = Step::new(&centre, self.regions, &self.targets(true));
-            effort.lp += 1;
-            match solver::nearest(&step.problem, norm, &known) {
-                Solution::Nearest {
-                    displacement,
-                    multipliers,
-                } => {
-                    let inputs = step.inputs(self.base, &displacement);
-                    now = now.moved(task.network, &self.cell.points, inputs, effort);
-                    if self.broken(&now).is_empty() {
-                        let plain = Step::new(&centre, self.regions, &self.targets(false));
-                        return Solved::At(now, plain.problem.bound(&multipliers, norm));
-                    }
-                    known = multipliers;
-                }
-                claim @ Solution::Infeasible(_) => {
-                    // The rows ask for a little more than the goal; the claim must stand without.
-                    let plain = Step::new(&centre, self.regions, &self.targets(false));
-                    return if plain.problem.excludes(&claim) {
-                        Solved::Infeasible
-                    } else {
-                        Solved::Stalled
-                    };
-                }
-                Solution::Stalled => return Solved::Stalled,
-            }
-        }
-        Solved::Stalled
-    }
-
-    fn targets(&self, with_depth: bool) -> Vec<Target<'_>> {
-        let least = |kept: &Kept| {
-            if !with_depth {
-                return if kept.wanted { kept.atom.margin } else { 0.0 };
-            }
-            let grid = Step::grid_loss(self.regions, &kept.row);
-            let grid = if kept.depth > DEPTH {
-                0.1 * kept.depth * grid
-            } else {
-                0.0
-            };
-            let depth = if kept.wanted {
-                kept.depth
-            } else {
-                kept.depth - 1.0
-            };
-            depth * kept.atom.margin + grid
-        };
-        self.rows
-            .iter()
-            .map(|kept| Target {
-                row: &kept.row,
-                least: least(kept),
-            })
-            .collect()
-    }
-
-    fn add(&mut self, atoms: Vec<(Atom, bool)>, effort: &mut Effort) {
-        let (atoms, wanted): (Vec<Atom>, Vec<bool>) = atoms.into_iter().unzip();
-        let rows = self.base.affine(self.cell.task.network, &atoms, effort);
-        for ((atom, row), wanted) in atoms.into_iter().zip(rows).zip(wanted) {
-            self.rows.push(Kept {
-                atom,
-                row,
-                wanted,
-                depth: DEPTH,
-            });
-        }
-    }
-
-    /// Atoms that do not hold now: the goal's, and signs of the first layer that left the cell. What
-    /// lies behind that layer is not read with this cell's pieces, so it says nothing.
-    fn broken(&self, now: &Observed) -> Vec<(Atom, bool)> {
-        let task = self.cell.task;
-        let network = task.network;
-        let left = (0..self.depth.min(network.layers().len()))
-            .map(|layer| self.signs_left(layer, now))
-            .find(|atoms| !atoms.is_empty());
-        if let Some(mut atoms) = left {
-            atoms.truncate(ADDED);
-            return atoms.into_iter().map(|atom| (atom, false)).collect();
-        }
-        let Some(demands) = task.demands(self.reference, now, self.cell.variant) else {
-            return Vec::new();
-        };
-        let goal = demands.unmet.into_iter().chain(demands.signs);
-        goal.filter(|atom| depth(network, atom) <= self.depth)
-            .map(|atom| (atom, true))
-            .collect()
-    }
-
-    /// The signs of one layer that are not those of the cell, the most broken first.
-    fn signs_left(&self, layer: usize, now: &Observed) -> Vec<Atom> {
-        let task = self.cell.task;
-        // Only where the kink is at 0 do signs tell phases.
-        let kinds = ["Relu", "LeakyRelu", "PRelu", "Abs"];
-        if !kinds.contains(&task.network.layers()[layer].kind()) {
-            return Vec::new();
-        }
-        let point = Point::Pre(layer);
-        let input = self.base.inputs.len() - 1;
-        let (before, after) = (self.base.values(input, point), now.values(input, point));
-        let mut left: Vec<usize> = (0..before.len())
-            .filter(|&n| (before[n] >= 0.0) != (after[n] >= 0.0) && self.held[layer].has(n))
-            .collect();
-        left.sort_by(|&a, &b| after[b].abs().total_cmp(&after[a].abs()));
-        left.into_iter()
-            .map(|n| task.scales.sign(input, point, n, before[n] >= 0.0))
-            .collect()
     }
 }

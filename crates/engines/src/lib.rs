@@ -10,13 +10,17 @@
 
 mod atom;
 mod cell;
+mod compile;
 mod cone;
 mod cover;
+mod demands;
 mod goal;
 mod meet;
 mod nearness;
 mod observed;
+mod pair_tree;
 mod pairs;
+mod program;
 mod region;
 mod same_signs;
 mod search;

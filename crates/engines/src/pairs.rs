@@ -7,13 +7,14 @@
 //! hyperplanes lie next to each other where these meet, and so close together that other signs hardly
 //! ever differ.
 
-use deepconcolic_network::{Network, Point};
+use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::Scope;
 use deepconcolic_spec::{Inputs, SearchSpace};
 
-use crate::atom::{Scales, Term};
+use crate::atom::Scales;
 use crate::goal::{Effort, Margin, Reason};
 use crate::meet::meeting_point;
+use crate::pair_tree::sign_change;
 use crate::region::Region;
 use crate::same_signs::SameSigns;
 use crate::task::{Moves, Task};
@@ -86,7 +87,7 @@ struct Neighbour {
 }
 
 impl<'a> PairSearch<'a> {
-    fn scales(&self) -> Scales<'a> {
+    pub(crate) fn scales(&self) -> Scales<'a> {
         Scales {
             network: self.network,
             means: self.means,
@@ -115,14 +116,14 @@ impl<'a> PairSearch<'a> {
             let flip = (Point::Pre(self.layer), decision);
             found.extend(self.neighbour(root, flip, kept, &mut effort)?);
         }
-        let pass = deepconcolic_network::Pass::keep([Point::Pre(self.layer)]);
+        let pass = Pass::keep([Point::Pre(self.layer)]);
         effort.forward += 1;
         let start = self.network.forward(root, &pass);
         let start = start.get(Point::Pre(self.layer));
         Ok(self.paired(root, start, &found, open, effort))
     }
 
-    fn conditions(&self) -> usize {
+    pub(crate) fn conditions(&self) -> usize {
         self.network.layers()[self.before].neurons()
     }
 
@@ -239,34 +240,6 @@ impl<'a> PairSearch<'a> {
             effort,
         })
     }
-
-    fn pair_tree(&self, condition: usize, decision: usize) -> Result<Tree, Reason> {
-        let scales = self.scales();
-        let (here, there) = (Point::Pre(self.before), Point::Pre(self.layer));
-        let kept: Vec<usize> = match self.scope {
-            Scope::Layer => (0..self.conditions()).collect(),
-            Scope::Field => self.network.conditions(self.before, self.layer, decision),
-        };
-        let change = |change, point, neuron| match change {
-            Change::Sign => sign_change(point, neuron, &scales),
-            Change::Value(sigma) => value_change(point, neuron, sigma, &scales),
-        };
-        let flips = self.condition == Change::Sign;
-        let kept = kept.into_iter().filter(|&n| !flips || n != condition);
-        let mut parts = vec![
-            change(self.condition, here, condition),
-            change(self.decision, there, decision),
-            Tree::Same(SameSigns::new(self.before, kept.collect(), &scales)?),
-        ];
-        if self.decision != Change::Sign {
-            parts.push(Tree::Same(SameSigns::new(
-                self.layer,
-                vec![decision],
-                &scales,
-            )?));
-        }
-        Ok(Tree::All(parts))
-    }
 }
 
 /// Directions of change that a meeting is tried with.
@@ -302,31 +275,4 @@ fn collect(
         pairs,
         effort,
     }
-}
-
-fn sign_change(point: Point, neuron: usize, scales: &Scales<'_>) -> Tree {
-    let sign = |input, positive| Tree::Atom(scales.sign(input, point, neuron, positive));
-    Tree::Any(vec![
-        Tree::All(vec![sign(0, true), sign(1, false)]),
-        Tree::All(vec![sign(0, false), sign(1, true)]),
-    ])
-}
-
-/// |u2| >= sigma |u1| and u1 is not 0, by the signs of the two.
-fn value_change(point: Point, element: usize, sigma: f64, scales: &Scales<'_>) -> Tree {
-    let term = |input, coefficient| Term {
-        coefficient,
-        input,
-        point,
-        element,
-    };
-    let case = |(first, second): (f64, f64)| {
-        let grown = vec![term(1, second), term(0, -sigma * first)];
-        Tree::All(vec![
-            Tree::Atom(scales.atom(vec![term(0, first)], 0.0, true)),
-            Tree::Atom(scales.atom(grown, 0.0, false)),
-        ])
-    };
-    let cases = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
-    Tree::Any(cases.into_iter().map(case).collect())
 }

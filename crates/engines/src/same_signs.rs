@@ -4,9 +4,9 @@ use deepconcolic_network::Point;
 use deepconcolic_spec::{Formula, Input, Linear, Relation, Var};
 
 use crate::atom::Scales;
+use crate::demands::Demands;
 use crate::goal::Reason;
 use crate::observed::Observed;
-use crate::tree::Demands;
 
 /// Most neurons that one step is asked to put right, the worst first: a row each would make the
 /// next problem as large as the layer.

@@ -4,10 +4,11 @@ use deepconcolic_network::{Network, Point};
 use deepconcolic_spec::{Activation, Assignment, Evaluator, Formula, Inputs};
 
 use crate::atom::Scales;
+use crate::demands::Demands;
 use crate::goal::{Effort, Goal, Reason, Witness};
 use crate::observed::{Lens, Observed};
 use crate::region::Region;
-use crate::tree::{Demands, Tree, Variant};
+use crate::tree::{Tree, Variant};
 
 /// Which inputs move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@
 use deepconcolic_spec::Norm;
 
 use crate::atom::Atom;
+use crate::demands::Demands;
 use crate::goal::Effort;
 use crate::observed::Observed;
 use crate::region::Region;
 use crate::solver::{self, Solution};
 use crate::step::{Step, Target};
 use crate::task::Task;
-use crate::tree::Demands;
 
 /// Most steps.
 const STEPS: usize = 24;

@@ -2,5 +2,6 @@
 
 mod mlp;
 mod nearest;
+mod pairs;
 mod reference;
 mod witnesses;
