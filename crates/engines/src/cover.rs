@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use deepconcolic_spec::criteria::Change;
+
 use crate::goal::{Effort, Reason};
 use crate::nearness::Nearness;
-use crate::pairs::{Change, Harvest, PairSearch};
+use crate::pairs::{Harvest, PairSearch};
 
 /// How much is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

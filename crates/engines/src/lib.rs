@@ -33,5 +33,5 @@ mod walk;
 pub use cell::{nearest, paper_step};
 pub use cover::{Hear, PairLimits};
 pub use goal::{Effort, Goal, Margin, Outcome, Reason, Report, Witness};
-pub use pairs::{Change, FoundPair, Harvest, PairSearch};
+pub use pairs::{FoundPair, Harvest, PairSearch};
 pub use search::search;

@@ -1,11 +1,11 @@
 //! The trees of pair criteria, made without spelling out their formulas.
 
 use deepconcolic_network::Point;
-use deepconcolic_spec::criteria::Scope;
+use deepconcolic_spec::criteria::{Change, Scope};
 
 use crate::atom::{Scales, Term};
 use crate::goal::Reason;
-use crate::pairs::{Change, PairSearch};
+use crate::pairs::PairSearch;
 use crate::same_signs::SameSigns;
 use crate::tree::Tree;
 

@@ -8,7 +8,7 @@
 //! ever differ.
 
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::criteria::Scope;
+use deepconcolic_spec::criteria::{Change, Scope};
 use deepconcolic_spec::{Inputs, SearchSpace};
 
 use crate::atom::Scales;
@@ -20,15 +20,6 @@ use crate::same_signs::SameSigns;
 use crate::task::{Moves, Task};
 use crate::tree::Tree;
 use crate::walk::walk;
-
-/// How a neuron must change between the tests of a pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Change {
-    /// Its sign.
-    Sign,
-    /// |u| grows by this factor at least, from a value that is not 0.
-    Value(f64),
-}
 
 /// The pairs of neurons of two layers, and where tests for them may lie.
 #[derive(Debug, Clone, Copy)]

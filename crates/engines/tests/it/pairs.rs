@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use deepconcolic_engines::{Change, Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::criteria::Scope;
+use deepconcolic_spec::criteria::{Change, Scope};
 use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_testing::{Family, Random, network};
 

@@ -21,7 +21,8 @@ mod vsc;
 mod vvc;
 
 pub use bit_set::BitSet;
-pub use criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+pub use criterion::{Criterion, Family, Group, Pairs, Rerun, Setting, Tally};
+pub use pair::Change;
 pub use parameters::{LipschitzOutput, Parameters, Scope};
 pub use profile::{LayerProfile, Profile};
 pub use region::{Ball, Region};
