@@ -1,5 +1,6 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
-//! `-- coverage` against the forward passes that it cannot do without.
+//! `-- coverage` against the forward passes that it cannot do without, `-- symbolic` the engines that
+//! search by linear programs.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -17,6 +18,7 @@ mod reference;
 mod rng;
 mod shelf;
 mod speed;
+mod symbolic;
 mod venv;
 mod verdict;
 mod zoo;
@@ -45,6 +47,8 @@ enum Command {
     Runtime(Runtime),
     /// Time and memory of measuring coverage, the paper's figures, the requirement language.
     Coverage(Coverage),
+    /// What the symbolic engines find, and what it takes.
+    Symbolic(Symbolic),
 }
 
 #[derive(Args)]
@@ -89,6 +93,41 @@ enum CoveragePart {
     Language,
     /// The family of sign-sign pairs.
     Pairs,
+}
+
+#[derive(Args)]
+struct Symbolic {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<SymbolicPart>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SymbolicPart {
+    /// Sign-sign pairs.
+    Pairs,
+    /// Nearest witnesses, and the paper's program.
+    Nearest,
+}
+
+impl Symbolic {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        if wants(SymbolicPart::Pairs) {
+            verdicts.extend(symbolic::pairs(&shelf)?);
+        }
+        if wants(SymbolicPart::Nearest) {
+            verdicts.extend(symbolic::nearest(&shelf)?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
 }
 
 impl Runtime {
@@ -154,6 +193,7 @@ fn main() -> ExitCode {
     let met = match Arguments::parse().command {
         Command::Runtime(runtime) => runtime.run(),
         Command::Coverage(coverage) => coverage.run(),
+        Command::Symbolic(symbolic) => symbolic.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

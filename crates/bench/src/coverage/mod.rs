@@ -12,3 +12,4 @@ pub use memory::run as memory;
 pub use pairs::run as pairs;
 pub use paper::run as paper;
 pub use speed::run as speed;
+pub use subject::{PAPER, Subject};

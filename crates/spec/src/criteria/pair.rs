@@ -11,7 +11,7 @@ use std::sync::Arc;
 use deepconcolic_network::{Layer, Network, Point, Trace, bits};
 
 use super::bit_set::{BitSet, ones};
-use super::criterion::{Family, Group, Rerun, Setting, Tally};
+use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
 use super::parameters::Scope;
 use super::patterns::Patterns;
@@ -19,7 +19,7 @@ use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, V
 
 /// How a neuron must change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Change {
+pub enum Change {
     /// ap differs.
     Sign,
     /// |u| grows by this factor at least, from a value that is not 0.
@@ -205,6 +205,10 @@ impl Family for PairFamily {
         })
     }
 
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        Some(self)
+    }
+
     fn points(&self) -> Vec<Point> {
         let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
         let mut points: Vec<usize> = layers.collect();
@@ -225,6 +229,29 @@ impl Family for PairFamily {
             patterns: patterns.collect(),
             covered: self.groups.iter().map(|g| BitSet::new(g.slots())).collect(),
         })
+    }
+}
+
+impl Pairs for PairFamily {
+    fn changes(&self) -> (Change, Change) {
+        (self.condition, self.decision)
+    }
+
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    fn layers(&self, group: usize) -> (usize, usize) {
+        let block = &self.blocks[group];
+        (block.before, block.layer)
+    }
+
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize) {
+        self.blocks[group].pair(slot)
+    }
+
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {
+        self.blocks[group].slot(condition, decision)
     }
 }
 
