@@ -1,6 +1,7 @@
 //! The folder itself: made or found, and held by one run at a time.
 
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -35,6 +36,7 @@ impl RunFolder {
             return Err(ArchiveError::Foreign(path.to_owned()));
         }
         let folder = Self::hold(path)?;
+        folder.sweep()?;
         let journal = Journal::create(&path.join(JOURNAL), settings)?;
         Ok((folder, journal))
     }
@@ -51,6 +53,7 @@ impl RunFolder {
         let (journal, found, entries) = Journal::open(&path.join(JOURNAL))?;
         let differing = differences(&found, settings);
         if differing.is_empty() {
+            folder.sweep()?;
             Ok((folder, journal, entries))
         } else {
             Err(ArchiveError::Different {
@@ -68,6 +71,29 @@ impl RunFolder {
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// Removes a file of it, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), ArchiveError> {
+        let path = self.file(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(ArchiveError::io(&path, "replace")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what a killed process was still writing.
+    fn sweep(&self) -> Result<(), ArchiveError> {
+        let entries = fs::read_dir(&self.path).map_err(ArchiveError::io(&self.path, "read"))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') && name.ends_with(".tmp") {
+                self.remove(&name)?;
+            }
+        }
+        Ok(())
     }
 
     fn hold(path: &Path) -> Result<Self, ArchiveError> {

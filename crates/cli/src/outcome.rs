@@ -96,6 +96,8 @@ impl Finished<'_> {
     /// Writes everything. What is claimed is computed from the suite as it was read back from disk.
     pub fn save(mut self, watch: &mut Stopwatch) -> Result<Summary, Failure> {
         let shape = self.network.input_shape().without_batch().to_vec();
+        // Until it is written anew, no earlier summary vouches for the files below.
+        self.folder.remove(SUMMARY)?;
         let path = self.folder.file(SUITE);
         SuiteTable::new(self.suite, self.seeds, self.judgements).write(&path, &shape)?;
         let suite = SuiteTable::read(&path, self.network.input_elements())?;

@@ -11,6 +11,7 @@ use deepconcolic_concolic::{
     Campaign, Inputs, Limits, Passes, Round, Seeds, Stop, Subject, first_seeds, given_seeds,
 };
 use deepconcolic_dataset::Samples;
+use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
@@ -171,7 +172,13 @@ impl Run {
             means: &means,
         };
         let strategy = plan::strategy(&self.strategy)?;
-        let mut campaign = Campaign::new(subject, strategy, self.rng_seed, scene.runs, &limits)
+        // What is in the journal was done from all seeds, so they are run again whatever the limits.
+        let measuring = if entries.is_empty() {
+            limits
+        } else {
+            Limits::default()
+        };
+        let mut campaign = Campaign::new(subject, strategy, self.rng_seed, scene.runs, &measuring)
             .map_err(Failure::Usage)?;
         watch.lap(|times| &mut times.measure);
         for (number, entry) in entries.iter().enumerate() {
@@ -273,10 +280,13 @@ impl Run {
         settings: &Value,
         scene: &Scene,
     ) -> Result<(RunFolder, Journal, Vec<Entry>), Failure> {
-        if self.resume {
-            return Ok(RunFolder::resume(&self.out, settings)?);
-        }
-        let (folder, journal) = RunFolder::create(&self.out, settings)?;
+        let (folder, journal, entries) = if self.resume {
+            RunFolder::resume(&self.out, settings)?
+        } else {
+            let (folder, journal) = RunFolder::create(&self.out, settings)?;
+            (folder, journal, Vec::new())
+        };
+        // Also when resuming: the run may have been killed before these were there.
         if let Some(profile) = &scene.profile {
             profile_file::save(&folder.file(outcome::PROFILE), &scene.network, profile)?;
         }
@@ -288,16 +298,24 @@ impl Run {
                     "region.npz"
                 }
             });
-            std::fs::copy(region, folder.file(name)).map_err(|e| {
-                Failure::Usage(format!("{} cannot be copied: {e}", region.display()))
+            // Read first: it may be the file that is written.
+            let bytes = std::fs::read(region).map_err(|e| {
+                Failure::Usage(format!("--region {}: cannot be read: {e}", region.display()))
             })?;
+            let path = folder.file(name);
+            let mut copy = AtomicFile::create(&path)?;
+            copy.write_all(&bytes).map_err(|e| {
+                Failure::Usage(format!("{} cannot be written: {e}", path.display()))
+            })?;
+            copy.commit()?;
         }
-        Ok((folder, journal, Vec::new()))
+        Ok((folder, journal, entries))
     }
 
     fn scene(&self) -> Result<Scene, Failure> {
         let mut notes = Vec::new();
         plan::strategy(&self.strategy)?;
+        self.gate()?;
         let radius = self.radius()?;
         let criterion = self.criterion.as_deref().map(criteria::find).transpose()?;
         let Loaded {
@@ -436,6 +454,15 @@ impl Run {
             Some(radius) => Err(Failure::Usage(format!(
                 "--adversarial-radius must be a number of at least 0, not {radius}"
             ))),
+        }
+    }
+
+    fn gate(&self) -> Result<(), Failure> {
+        match self.fail_under {
+            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Failure::Usage(format!(
+                "--fail-under must be a percentage from 0 to 100, not {percent}"
+            ))),
+            _ => Ok(()),
         }
     }
 

@@ -254,9 +254,12 @@ impl<'a> Campaign<'a> {
             let Some((round, tests)) = self.round(stage, limits) else {
                 return Ok(Stop::Executions);
             };
-            // An interrupted round is dropped whole, so that going on later repeats it in full.
+            // A round that was cut short is dropped whole, so that going on later repeats it in full.
             if limits.is_interrupted() {
                 return Ok(Stop::Interrupted);
+            }
+            if limits.is_late() {
+                return Ok(Stop::Budget);
             }
             self.take(&round, &tests);
             record(self, &round)?;
