@@ -143,11 +143,21 @@ impl Replay {
         let witnesses = Witnesses {
             network,
             family: family.as_ref(),
-            guide: family.guide().map_err(Failure::Usage)?,
+            guide: plan::guide(family.as_ref()),
             space: &space,
             means: &means,
         };
-        let audit = witnesses.audit(&saved.suite.x).map_err(Failure::Internal)?;
+        let claims = saved
+            .table
+            .claims(family.as_ref())
+            .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
+        let audit = match witnesses.audit(&saved.suite.x, &claims) {
+            Ok(audit) => audit,
+            Err(why) => {
+                findings.push(why);
+                return Ok(());
+            }
+        };
         coverage(saved, family.as_ref(), &audit, out, findings)?;
         labels(saved, &audit, out, findings)?;
         places(saved, &rows, &space, findings);
@@ -273,11 +283,19 @@ fn coverage(
             saved.summary.requirements.total
         ));
     }
-    let now = RequirementTable::new(groups, audit);
+    let now = RequirementTable::new(family, audit);
+    if saved.table.pairs != now.pairs {
+        findings.push("other pairs of neurons are covered than claimed".into());
+        return Ok(());
+    }
     let claimed: Vec<bool> = is_covered(&saved.table);
     let changed = differing(&claimed, &is_covered(&now));
     if !changed.is_empty() {
-        let names = changed.iter().take(5).map(|&row| name_of(family, row));
+        let name = |&row: &usize| match now.slot(family, row) {
+            Some(slot) => family.label(slot.group as usize, slot.slot as usize),
+            None => format!("row {row}"),
+        };
+        let names = changed.iter().take(5).map(name);
         findings.push(format!(
             "{} requirements are not covered as claimed: {}{}",
             changed.len(),
@@ -293,18 +311,6 @@ fn coverage(
 fn is_covered(table: &RequirementTable) -> Vec<bool> {
     let covered = |&state: &u8| state == State::Covered as u8;
     table.state.iter().map(covered).collect()
-}
-
-/// What a person calls the requirement of a row.
-fn name_of(family: &dyn Family, row: usize) -> String {
-    let mut slot = row;
-    for (number, group) in family.groups().iter().enumerate() {
-        if slot < group.slots() {
-            return family.label(number, slot);
-        }
-        slot -= group.slots();
-    }
-    format!("row {row}")
 }
 
 fn labels(

@@ -8,7 +8,7 @@ use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_concolic::{
-    Campaign, Inputs, Limits, Passes, Round, Seeds, Stop, Subject, first_seeds, given_seeds,
+    Campaign, Inputs, Limits, Passes, Round, Seeds, Stage, Stop, Subject, first_seeds, given_seeds,
 };
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
@@ -80,7 +80,7 @@ pub struct Run {
     /// Only tests this similar to their seed: ssim:S with S from 0 to 1
     #[arg(long, value_name = "ssim:S")]
     pub validity: Option<String>,
-    /// How to search: cascade or random
+    /// How to search: cascade, paper (Algorithm 1 as written) or random
     #[arg(long, value_name = "S", default_value = "cascade")]
     pub strategy: String,
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
@@ -211,7 +211,10 @@ impl Run {
             let progress = &mut progress;
             let journal = &mut journal;
             campaign.run(&limits, |campaign, round| {
-                watch.lap(|times| &mut times.ascend);
+                watch.lap(|times| match round.stage {
+                    Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
+                    _ => &mut times.ascend,
+                });
                 record(journal, round, watch.seconds())?;
                 if campaign.suite().len() >= judge.judgements.len() + JUDGED {
                     judge.catch_up(campaign);
@@ -234,6 +237,7 @@ impl Run {
             seeds: &scene.seeds,
             suite: campaign.suite(),
             judgements: &judge.judgements,
+            claims: campaign.claims(),
             data: samples::inputs(&scene.data, &scene.network).as_ref(),
             rng_seed: self.rng_seed,
             limits: &limits,
@@ -243,7 +247,12 @@ impl Run {
             settings_value: settings,
             domain_words: &scene.domain_words,
             misclassified: scene.misclassified.len(),
-            notes: scene.notes.clone(),
+            notes: scene
+                .notes
+                .iter()
+                .chain(campaign.reasons())
+                .cloned()
+                .collect(),
         }
         .save(&mut watch)?;
         self.report(&finished)?;
@@ -300,7 +309,10 @@ impl Run {
             });
             // Read first: it may be the file that is written.
             let bytes = std::fs::read(region).map_err(|e| {
-                Failure::Usage(format!("--region {}: cannot be read: {e}", region.display()))
+                Failure::Usage(format!(
+                    "--region {}: cannot be read: {e}",
+                    region.display()
+                ))
             })?;
             let path = folder.file(name);
             let mut copy = AtomicFile::create(&path)?;

@@ -42,6 +42,8 @@ pub struct Goal<'a> {
     pub means: &'a [f64],
     /// How far comparisons must be cleared.
     pub margin: Margin,
+    /// Passes through the network after which the engine gives up, at the next step.
+    pub most: Option<usize>,
 }
 
 /// Inputs that satisfy a goal; they were run, and every comparison is cleared by its margin.
@@ -106,6 +108,13 @@ pub struct Effort {
     pub vjp: usize,
     /// Linear or quadratic programs solved.
     pub lp: usize,
+}
+
+impl Effort {
+    /// Whether so many passes, forward and backward, were made.
+    pub(crate) fn reaches(self, most: Option<usize>) -> bool {
+        most.is_some_and(|most| self.forward + self.vjp >= most)
+    }
 }
 
 impl std::ops::AddAssign for Effort {

@@ -53,7 +53,8 @@ pub(crate) fn meeting_point(
         })
     };
     let tree = Tree::All(neurons.iter().flat_map(near).collect());
-    let single = Task::of_tree(task.scales, Inputs::One, tree, task.region.clone());
+    let mut single = Task::of_tree(task.scales, Inputs::One, tree, task.region.clone());
+    single.most = task.most;
     let observed = single.observe(&start.inputs[0], Moves::Last, effort);
     let mut met = walk(&single, observed, 0, effort)?;
     Some(met.inputs.swap_remove(0))

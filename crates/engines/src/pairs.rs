@@ -42,6 +42,8 @@ pub struct PairSearch<'a> {
     pub means: &'a [f64],
     /// How far comparisons must be cleared.
     pub margin: Margin,
+    /// Passes through the network after which a single crossing or meeting ends, at its next step.
+    pub most: Option<usize>,
 }
 
 /// Two tests that cover a pair of neurons, by their numbers in a [`Harvest`].
@@ -98,11 +100,17 @@ impl<'a> PairSearch<'a> {
         let mut effort = Effort::default();
         let mut found = Vec::new();
         for &condition in conditions {
+            if effort.reaches(self.most) {
+                break;
+            }
             let kept = (0..self.conditions()).filter(|&n| n != condition).collect();
             let flip = (Point::Pre(self.before), condition);
             found.extend(self.neighbour(root, flip, kept, &mut effort)?);
         }
         for &decision in decisions {
+            if effort.reaches(self.most) {
+                break;
+            }
             let kept = (0..self.conditions()).collect();
             let flip = (Point::Pre(self.layer), decision);
             found.extend(self.neighbour(root, flip, kept, &mut effort)?);
@@ -133,6 +141,7 @@ impl<'a> PairSearch<'a> {
         ]);
         let region = Region::of(self.space, root)?;
         let mut task = Task::of_tree(scales, Inputs::Two, tree, region);
+        task.most = self.most;
         let decisions = Point::Pre(self.layer);
         if !task.points.contains(&decisions) {
             task.points.push(decisions);
@@ -200,12 +209,9 @@ impl<'a> PairSearch<'a> {
     ) -> Result<Harvest, Reason> {
         let mut effort = Effort::default();
         let tree = self.pair_tree(condition, decision)?;
-        let task = Task::of_tree(
-            self.scales(),
-            Inputs::Two,
-            tree,
-            Region::of(self.space, root)?,
-        );
+        let region = Region::of(self.space, root)?;
+        let mut task = Task::of_tree(self.scales(), Inputs::Two, tree, region);
+        task.most = self.most;
         let mut observed = task.observe(start, Moves::Both, &mut effort);
         if let Some(point) = meeting_point(&task, &observed, &mut effort) {
             observed = task.observe(&point, Moves::Both, &mut effort);

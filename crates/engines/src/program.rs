@@ -78,6 +78,9 @@ impl Program<'_> {
         // Rows only join, so what bounds an earlier solution bounds later ones.
         let mut known = Vec::new();
         for _ in 0..SOLVES {
+            if effort.reaches(task.most) {
+                return Solved::Stalled;
+            }
             let broken = self.broken(&now);
             let fresh: Vec<(Atom, bool)> = broken
                 .iter()

@@ -31,6 +31,9 @@ fn find(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
     let variants = task.tree.variants(VARIANTS);
     let mut infeasible = 0;
     for start in starts {
+        if effort.reaches(task.most) {
+            break;
+        }
         for &moves in moves {
             let mut observed = task.observe(start, moves, effort);
             if moves == Moves::Both

@@ -27,6 +27,8 @@ pub(crate) struct Task<'a> {
     pub tree: Tree,
     pub region: Region<'a>,
     pub points: Vec<Point>,
+    /// Passes after which to give up.
+    pub most: Option<usize>,
     /// The formula as it was written, for a last word on every witness.
     formula: Option<&'a Formula>,
 }
@@ -42,6 +44,7 @@ impl<'a> Task<'a> {
         let region = Region::of(goal.space, goal.root)?;
         let mut task = Self::of_tree(scales, goal.inputs, tree, region);
         task.formula = Some(goal.formula);
+        task.most = goal.most;
         let hidden = network.layers().len();
         named_points(goal.formula, hidden, &mut task.points);
         Ok(task)
@@ -58,6 +61,7 @@ impl<'a> Task<'a> {
             tree,
             region,
             points,
+            most: None,
             formula: None,
         }
     }

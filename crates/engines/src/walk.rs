@@ -37,6 +37,9 @@ pub(crate) fn walk(
         if walk.demands.is_met() {
             return Some(walk.here);
         }
+        if effort.reaches(task.most) {
+            return None;
+        }
         walk.step(effort)?;
     }
     walk.demands.is_met().then_some(walk.here)

@@ -66,6 +66,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
                     space: &space,
                     means: &seeds.means,
                     margin: Margin::default(),
+                    most: None,
                 }));
             }
             seen.print(layer, name, sample.len(), start.elapsed().as_secs_f64());

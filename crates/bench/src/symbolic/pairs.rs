@@ -120,6 +120,7 @@ fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, B
         space: &space,
         means: &seeds.means,
         margin: Margin::default(),
+        most: None,
     };
     let mut result = Tally {
         asked: open.len(),

@@ -3,7 +3,7 @@
 use deepconcolic_check::Slot;
 use deepconcolic_spec::criteria::Confinement;
 
-use super::{Progress, Proposal, Setting, schedule};
+use super::{Progress, Setting, Yield, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
 use crate::random::Random;
@@ -32,7 +32,7 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<(Vec<Proposal>, Vec<Slot>)> {
+) -> Option<Yield> {
     // A climber costs a run and a derivative a step, a last run, and one to confirm it.
     let each = 2 * STEPS + 2;
     let left = limits.left(*passes);
@@ -53,7 +53,11 @@ pub(super) fn propose(
         passes,
         limits,
     );
-    Some((super::proposals(climbers), next))
+    Some(Yield {
+        proposals: super::proposals(climbers),
+        tried: next,
+        ..Yield::default()
+    })
 }
 
 fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {

@@ -55,6 +55,7 @@ impl Case {
             space: &self.space,
             means: &[],
             margin: Margin::default(),
+            most: None,
         };
         if paper {
             paper_step(&self.network, &goal, &self.seed)

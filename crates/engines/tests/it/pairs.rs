@@ -67,6 +67,7 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
             space: &space,
             means: &[],
             margin: Margin::default(),
+            most: None,
         };
         let mut random = Random::new(seed);
         let seeds: Vec<Vec<f32>> = (0..20)

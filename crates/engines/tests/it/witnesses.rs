@@ -38,6 +38,7 @@ fn ask(
         space,
         means: &[],
         margin: Margin::default(),
+        most: None,
     };
     [search(network, &goal), nearest(network, &goal)]
 }

@@ -122,6 +122,9 @@ pub trait Pairs {
     /// Condition and decision of a slot.
     fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
 
+    /// The decisions of a group that have the same conditions as this one.
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize>;
+
     /// The slot of a condition and a decision, if they are connected.
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
 }
@@ -139,4 +142,9 @@ pub trait Tally: Send {
 
     /// The slots covered, group by group.
     fn covered(&self) -> &[BitSet];
+
+    /// Two tests that cover a slot together, once a suite is settled; for one-input requirements none.
+    fn shown_by(&self, _group: usize, _slot: usize) -> Option<(usize, usize)> {
+        None
+    }
 }
