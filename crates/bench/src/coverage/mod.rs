@@ -5,7 +5,6 @@ mod memory;
 mod pairs;
 mod paper;
 mod speed;
-mod subject;
 
 pub use language::run as language;
 pub use memory::run as memory;
