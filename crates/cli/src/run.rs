@@ -86,7 +86,12 @@ pub struct Run {
     #[arg(long)]
     pub no_proofs: bool,
     /// Stop after this time: 90, 60s, 10m, 2h or none
-    #[arg(long, value_name = "TIME", default_value = "10m")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10m",
+        allow_hyphen_values = true
+    )]
     pub budget: String,
     /// Stop after so many passes through the network, forward and backward
     #[arg(long, value_name = "N")]
@@ -102,7 +107,7 @@ pub struct Run {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub rng_seed: u64,
     /// Exit with 1 if less than this many percent are covered
-    #[arg(long, value_name = "PCT")]
+    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
     pub fail_under: Option<f64>,
     /// Exit with 1 if there is an adversarial test
     #[arg(long)]

@@ -110,8 +110,6 @@ fn region_and_requirement_files_with_errors_are_refused_with_the_place() {
     let requirements = |name: &str| bed.refusal(TABLE, &["--requirements", name]);
     let own = bed.file("own.dr", "exists x: ap[x][2,0]\nexists x: ap[x][2,9999]\n");
     assert_says(&requirements(&own), &["own.dr:2:", "9999"]);
-    let pairs = bed.file("two.dr", "exists x1, x2: v[x1][4,0] > v[x2][4,0] + 1\n");
-    assert_says(&requirements(&pairs), &["two inputs"]);
     assert_says(&requirements("none.dr"), &["none.dr"]);
     let broken = bed.file("broken.vnnlib", "(assert (<= X_0 1.0)\n");
     assert_says(&requirements(&broken), &["broken.vnnlib"]);

@@ -82,7 +82,7 @@ fn an_untouched_run_agrees_and_a_touched_one_does_not() {
     let last = run.suite().rows.len() - 1;
     let pixel = last * crate::bed::PIXELS + 300;
     change(&run, "suite.npz", "x", |x| x[pixel] = 0.123_456);
-    refused("a pixel", &[&format!("test {last}"), "grid"]);
+    refused("a pixel", &[&format!("test {last} may not be one")]);
     change(&run, "suite.npz", "label", |l| l[last] = 9.0 - l[last]);
     refused("a label", &["another label"]);
     change(&run, "suite.npz", "verdict", |v| v[last] = 2.0 - v[last]);

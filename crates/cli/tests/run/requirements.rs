@@ -25,7 +25,7 @@ fn exists_forall_and_boxes_are_searched() {
     let text = "# some neuron of the last layer is high\n\
                 exists x: v[x][4,0] >= 0.5 and v[x][4,1] >= 0.1\n\
                 forall x: u[x][4,2] <= 0\n\
-                exists x in box(0.25, 0.75): ap[x][4,3]\n\
+                exists x: x in box(0.25, 0.75) and ap[x][4,3]\n\
                 exists x: v[x][4,0] > 1e9\n\
                 for i in neurons(4): exists x: ap[x][4,i]\n";
     let file = bed.file("own.dr", text);
@@ -74,18 +74,20 @@ fn a_vnnlib_property_is_one_requirement() {
     for i in 0..3 {
         text += &format!("(declare-const Y_{i} Real)\n");
     }
-    for i in 0..4 {
-        text += &format!("(assert (>= X_{i} 0.0))\n(assert (<= X_{i} 1.0))\n");
+    let ranges = [(4.0, 7.0), (2.2, 3.6), (1.0, 6.0), (0.0, 2.0)];
+    for (i, (low, high)) in ranges.iter().enumerate() {
+        text += &format!("(assert (>= X_{i} {low:.1}))\n(assert (<= X_{i} {high:.1}))\n");
     }
     text += "(assert (or (and (>= Y_1 Y_0) (>= Y_1 Y_2)) (and (>= Y_2 100000.0))))\n";
     let file = bed.file("unsafe.vnnlib", &text);
+    // From an input of class 0 to one of class 1.
     let flags = [
         "--requirements",
         &file,
         "--radius",
         "none",
-        "--domain",
-        "0..1",
+        "--seed-index",
+        "0",
     ];
     let run = bed.run("run", TABLE, &flags);
     let (code, shown) = replay(&run, &[]);
@@ -94,11 +96,10 @@ fn a_vnnlib_property_is_one_requirement() {
     let (state, test) = run.requirements();
     assert_eq!(state, [1]);
     let witness = usize::try_from(test[0]).unwrap();
-    assert!(
-        run.suite().rows[witness]
-            .iter()
-            .all(|x| (0.0..=1.0).contains(x))
-    );
+    assert!(witness > 0, "the seed is no witness");
+    for (x, (low, high)) in run.suite().rows[witness].iter().zip(ranges) {
+        assert!((low..=high).contains(&f64::from(*x)), "{x}");
+    }
     let y = &outputs(&bed, "run", TABLE[0], &[])[witness];
     assert!(y[1] >= y[0] && y[1] >= y[2], "{y:?}");
 }
@@ -195,4 +196,15 @@ fn bounds_are_in_the_order_upper_lower() {
         assert_eq!(state[neuron] == 1, active, "neuron {neuron}");
         assert!(!active || u[usize::try_from(test[neuron]).unwrap()][neuron] >= 0.0);
     }
+}
+
+#[test]
+fn requirements_on_two_inputs_are_said_to_stay_open() {
+    let bed = Bed::new();
+    let text = "exists x1, x2: v[x1][2,0] > v[x2][2,0] + 1e9\nexists x: ap[x][2,0]\n";
+    let file = bed.file("two.dr", text);
+    let run = bed.run("run", TABLE, &["--requirements", &file]);
+    assert_eq!(run.requirements().0, [0, 1]);
+    let note = run.summary()["notes"][0].as_str().unwrap().to_owned();
+    assert!(note.contains("two inputs"), "{note}");
 }
