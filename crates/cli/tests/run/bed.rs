@@ -101,6 +101,11 @@ pub fn assert_says(message: &str, parts: &[&str]) {
     }
 }
 
+/// How often a number is in a list.
+pub fn count(list: &[u8], number: u8) -> usize {
+    list.iter().map(|&n| usize::from(n == number)).sum()
+}
+
 /// A moment between two looks at what a process has done.
 pub fn moment() {
     std::thread::sleep(Duration::from_millis(1));

@@ -13,7 +13,7 @@ const LONG: [&str; 8] = [
     "--seeds",
     "3",
     "--max-executions",
-    "6000",
+    "4000",
 ];
 
 /// Starts the run in the background.
@@ -162,6 +162,14 @@ fn ctrl_c_saves_and_resuming_ends_the_same() {
         assert_eq!(summary["stop"], "interrupted");
         let (code, text) = replay(&run, &[]);
         assert_eq!(code, 0, "{text}");
+        // Killed while it replaces what it saved then, it does not claim the mixture.
+        let mut child = start(&bed, out, &["--resume"]);
+        while run.has("run.json") && child.try_wait().unwrap().is_none() {
+            moment();
+        }
+        kill(child);
+        let expected = if run.has("run.json") { 0 } else { 2 };
+        assert_eq!(replay(&run, &[]).0, expected);
         assert_same(&whole, &finish(&bed, out));
     }
 }

@@ -3,7 +3,7 @@
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, Left, PIXELS, Suite, TABLE, replay};
+use crate::bed::{Bed, IMAGES, Left, PIXELS, Suite, TABLE, count, replay};
 
 const FEW: [&str; 6] = [
     "--criterion",
@@ -13,6 +13,9 @@ const FEW: [&str; 6] = [
     "--max-executions",
     "2500",
 ];
+
+/// A distance of two inputs.
+type Norm = fn(&[f32], &[f32]) -> f64;
 
 fn differences<'a>(a: &'a [f32], b: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
     a.iter()
@@ -56,7 +59,7 @@ fn near(a: f64, b: f64) -> bool {
 #[test]
 fn balls_of_every_norm_hold() {
     let bed = Bed::new();
-    let norms: [(&str, &str, fn(&[f32], &[f32]) -> f64); 4] = [
+    let norms: [(&str, &str, Norm); 4] = [
         ("linf", "0.1", linf),
         ("l1", "20", l1),
         ("l2", "2", l2),
@@ -148,7 +151,7 @@ fn quantised_tests_are_their_pictures() {
     let flags = [&FEW[..], &["--quantise", "255", "--radius", "0.2"]].concat();
     let run = bed.run("run", IMAGES, &flags);
     let suite = examine(&run, |x, root, _| {
-        let on_grid = |x: &f32| (x * 255.0).round() / 255.0 == *x;
+        let on_grid = |x: &f32| ((x * 255.0).round() / 255.0).to_bits() == x.to_bits();
         x.iter().all(on_grid) && linf(x, root) <= 0.2
     });
     let folder = run.0.join("adversarial");
@@ -157,7 +160,7 @@ fn quantised_tests_are_their_pictures() {
     let test = file.read::<i64>("test").unwrap().values;
     let truth = file.read::<i64>("y").unwrap().values;
     let label = file.read::<i64>("label").unwrap().values;
-    let marked = suite.verdict.iter().filter(|&&v| v == 1).count();
+    let marked = count(&suite.verdict, 1);
     assert!(marked > 0 && marked == test.len());
     assert_eq!(run.summary()["adversarial"]["count"], marked);
     for (row, x) in x.chunks(PIXELS).enumerate() {

@@ -67,17 +67,14 @@ fn exists_forall_and_boxes_are_searched() {
 #[test]
 fn a_vnnlib_property_is_one_requirement() {
     let bed = Bed::new();
-    let mut text = String::new();
-    for i in 0..4 {
-        text += &format!("(declare-const X_{i} Real)\n");
-    }
-    for i in 0..3 {
-        text += &format!("(declare-const Y_{i} Real)\n");
-    }
     let ranges = [(4.0, 7.0), (2.2, 3.6), (1.0, 6.0), (0.0, 2.0)];
-    for (i, (low, high)) in ranges.iter().enumerate() {
-        text += &format!("(assert (>= X_{i} {low:.1}))\n(assert (<= X_{i} {high:.1}))\n");
-    }
+    let inputs = ranges.iter().enumerate().map(|(i, (low, high))| {
+        format!(
+            "(declare-const X_{i} Real)(assert (>= X_{i} {low:.1}))(assert (<= X_{i} {high:.1}))\n"
+        )
+    });
+    let outputs_declared = (0..3).map(|i| format!("(declare-const Y_{i} Real)\n"));
+    let mut text: String = inputs.chain(outputs_declared).collect();
     text += "(assert (or (and (>= Y_1 Y_0) (>= Y_1 Y_2)) (and (>= Y_2 100000.0))))\n";
     let file = bed.file("unsafe.vnnlib", &text);
     // From an input of class 0 to one of class 1.
