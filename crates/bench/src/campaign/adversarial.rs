@@ -59,14 +59,18 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         "the paper", "", 13.93, 0.0039
     );
     println!(
-        "{} more have another label than the nearest image, but are further than {RADIUS} from it, \
-         or pass",
-        generated.len() - bad
+        "of the others, {} have the label of the nearest image, {} are too far from any to be judged",
+        of(Word::Passes).count(),
+        of(Word::TooFar).count()
     );
+    let tests = ended.suite.tests();
+    let strayed = tests.iter().filter(|t| t.label != tests[t.root].label);
+    println!("{} have another label than their seed", strayed.count());
     println!(
-        "what differs: the paper solves for the nearest point that meets a requirement, so its tests \
-         stay close to their images; here a test climbs as far as the radius allows and meets many \
-         requirements at once, so there are fewer, and they lie near the edge of the ball"
+        "what differs: the paper solves for the nearest point that meets one requirement, so it has \
+         many tests close to their images; here a test climbs as far as the radius allows and meets \
+         many requirements at once, so there are few, at the edge of the ball, and none is made \
+         smaller afterwards"
     );
     let furthest = field.furthest(&ended.suite);
     Ok(vec![Verdict::new(

@@ -102,12 +102,12 @@ impl<'a> Field<'a> {
         };
         Ok(Self {
             subject,
+            space,
             family,
             choice,
             means,
             sampled,
             limits,
-            space,
         })
     }
 
@@ -188,7 +188,7 @@ impl<'a> Field<'a> {
     pub fn print_layers(&self, counted: &Counted) -> Vec<usize> {
         let layers = self.subject.network.layers();
         println!(
-            "{:>30} {:>9} {:>9} {:>9}",
+            "{:>48} {:>9} {:>9} {:>9}",
             "layer", "required", "covered", "open"
         );
         let mut open = Vec::new();
@@ -196,7 +196,7 @@ impl<'a> Field<'a> {
             let name = group.layer.map_or("output", |layer| layers[layer].name());
             let done = covered.count_without(&group.void);
             println!(
-                "{name:>30} {:>9} {done:>9} {:>9}",
+                "{name:>48} {:>9} {done:>9} {:>9}",
                 group.total(),
                 group.total() - done
             );
@@ -215,7 +215,8 @@ impl<'a> Field<'a> {
         let widths: Vec<f64> = ends.map(|(l, u)| f64::from(*u) - f64::from(*l)).collect();
         let distance = |a: &[f32], b: &[f32]| {
             let each = a.iter().zip(b).zip(&widths);
-            each.filter(|((a, b), _)| a != b)
+            // An element of no width is constant.
+            each.filter(|(_, width)| **width > 0.0)
                 .map(|((a, b), width)| (f64::from(*a) - f64::from(*b)).abs() / width)
                 .fold(0.0, f64::max)
         };

@@ -32,17 +32,8 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     );
     let all = pool(cores())?;
     println!(
-        "{:>30} {:>9} {:>6} {:>9} {:>9} {:>9} {:>6} {:>8} {:>8}  {}",
-        "model",
-        "required",
-        "seeds",
-        "by seeds",
-        "covered",
-        "percent",
-        "tests",
-        "forward",
-        "vjp",
-        "stop"
+        "{:>30} {:>9} {:>6} {:>9} {:>9} {:>9} {:>6} {:>8} {:>8}  stop",
+        "model", "required", "seeds", "by seeds", "covered", "percent", "tests", "forward", "vjp"
     );
     let mut held = 0;
     for model in MODELS {
