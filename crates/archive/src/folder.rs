@@ -88,8 +88,9 @@ impl RunFolder {
     fn sweep(&self) -> Result<(), ArchiveError> {
         let entries = fs::read_dir(&self.path).map_err(ArchiveError::io(&self.path, "read"))?;
         for entry in entries.flatten() {
+            let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') && name.ends_with(".tmp") {
+            if name.starts_with('.') && path.extension().is_some_and(|e| e == "tmp") {
                 self.remove(&name)?;
             }
         }

@@ -36,6 +36,15 @@ pub enum BenchError {
     /// A model that a target is set for is not there.
     #[error("{0}; name a folder with --models")]
     NoModel(String),
+    /// Nobody knows what a model was trained on.
+    #[error("there are no data for {0}")]
+    NoData(String),
+    /// The command that is to be killed.
+    #[error("{0} is not there; build it with `cargo build --release -p deepconcolic`")]
+    NoCommand(PathBuf),
+    /// A campaign that could not begin, or a run that failed.
+    #[error("{0}")]
+    Campaign(String),
     /// A criterion that does not apply to the network.
     #[error("{name}: {reason}")]
     Criterion {

@@ -17,6 +17,12 @@ const DATA: [(&str, &str); 7] = [
     ("breast_cancer", "breast_cancer.npz"),
 ];
 
+/// The data file of a model.
+pub fn data_of(model: &str) -> Option<&'static str> {
+    let of = |(prefix, _): &&(&str, &str)| model.starts_with(prefix);
+    DATA.iter().find(of).map(|(_, file)| *file)
+}
+
 /// Samples, one after the other in the model file's order, and how many of them are real.
 pub struct Inputs {
     /// The numbers.
@@ -45,7 +51,7 @@ fn real(
     count: usize,
     rng: &mut Rng,
 ) -> Option<Vec<f32>> {
-    let (_, file) = DATA.iter().find(|(prefix, _)| name.starts_with(prefix))?;
+    let file = data_of(name)?;
     let dataset = Dataset::open(&shelf.data(file), &OpenOptions::default()).ok()?;
     let shape = network.input_shape();
     let samples = dataset.prepare(shape.without_batch(), None).ok()?;

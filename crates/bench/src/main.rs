@@ -1,11 +1,12 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
-//! `-- coverage` against the forward passes that it cannot do without, `-- symbolic` the engines that
-//! search by linear programs.
+//! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
+//! paper's, `-- symbolic` the engines that search by linear programs.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
 
 mod allocator;
+mod campaign;
 mod conformance;
 mod contest;
 mod coverage;
@@ -18,6 +19,7 @@ mod reference;
 mod rng;
 mod shelf;
 mod speed;
+mod subject;
 mod symbolic;
 mod venv;
 mod verdict;
@@ -49,6 +51,8 @@ enum Command {
     Coverage(Coverage),
     /// What the symbolic engines find, and what it takes.
     Symbolic(Symbolic),
+    /// What campaigns reach, beside the paper's figures, and whether they survive being killed.
+    Campaign(Campaign),
 }
 
 #[derive(Args)]
@@ -130,6 +134,34 @@ impl Symbolic {
     }
 }
 
+#[derive(Args)]
+struct Campaign {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<CampaignPart>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CampaignPart {
+    /// Neuron coverage of the paper's MNIST network, without a radius.
+    Nc,
+    /// The same within 0.3 of one image.
+    Ball,
+    /// Neuron boundaries, both sides.
+    Nbc,
+    /// Neuron coverage of the paper's CIFAR-10 network.
+    Cifar,
+    /// Every other network.
+    Others,
+    /// Adversarial tests near 100 images.
+    Adversarial,
+    /// kill -9, fifty times.
+    Kills,
+}
+
 impl Runtime {
     /// Whether all targets were met.
     fn run(self) -> Result<bool, BenchError> {
@@ -184,6 +216,38 @@ impl Coverage {
     }
 }
 
+impl Campaign {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        if wants(CampaignPart::Nc) {
+            verdicts.extend(campaign::nc(&shelf)?);
+        }
+        if wants(CampaignPart::Ball) {
+            verdicts.extend(campaign::ball(&shelf)?);
+        }
+        if wants(CampaignPart::Nbc) {
+            verdicts.extend(campaign::nbc(&shelf)?);
+        }
+        if wants(CampaignPart::Cifar) {
+            verdicts.extend(campaign::cifar(&shelf)?);
+        }
+        if wants(CampaignPart::Others) {
+            verdicts.extend(campaign::others(&shelf)?);
+        }
+        if wants(CampaignPart::Adversarial) {
+            verdicts.extend(campaign::adversarial(&shelf)?);
+        }
+        if wants(CampaignPart::Kills) {
+            verdicts.extend(campaign::kills()?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
 /// How many cores there are.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -194,6 +258,7 @@ fn main() -> ExitCode {
         Command::Runtime(runtime) => runtime.run(),
         Command::Coverage(coverage) => coverage.run(),
         Command::Symbolic(symbolic) => symbolic.run(),
+        Command::Campaign(campaign) => campaign.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! `run`: makes the tests that are missing.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -93,7 +93,12 @@ pub struct Run {
     #[arg(long)]
     pub no_proofs: bool,
     /// Stop after this time: 90, 60s, 10m, 2h or none
-    #[arg(long, value_name = "TIME", default_value = "10m")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10m",
+        allow_hyphen_values = true
+    )]
     pub budget: String,
     /// Stop after so many passes through the network, forward and backward
     #[arg(long, value_name = "N")]
@@ -109,7 +114,7 @@ pub struct Run {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub rng_seed: u64,
     /// Exit with 1 if less than this many percent are covered
-    #[arg(long, value_name = "PCT")]
+    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
     pub fail_under: Option<f64>,
     /// Exit with 1 if there is an adversarial test
     #[arg(long)]
@@ -300,30 +305,16 @@ impl Run {
             (folder, journal, Vec::new())
         };
         // Also when resuming: the run may have been killed before these were there.
-        if let Some(profile) = &scene.profile {
-            profile_file::save(&folder.file(outcome::PROFILE), &scene.network, profile)?;
+        let saved = folder.file(outcome::PROFILE);
+        if let Some(profile) = scene.profile.as_ref().filter(|_| !saved.exists()) {
+            profile_file::save(&saved, &scene.network, profile)?;
         }
         if let Some(region) = &self.region {
-            let name = region.extension().map_or("region.npz", |e| {
-                if e == "json" {
-                    "region.json"
-                } else {
-                    "region.npz"
-                }
-            });
-            // Read first: it may be the file that is written.
-            let bytes = std::fs::read(region).map_err(|e| {
-                Failure::Usage(format!(
-                    "--region {}: cannot be read: {e}",
-                    region.display()
-                ))
-            })?;
-            let path = folder.file(name);
-            let mut copy = AtomicFile::create(&path)?;
-            copy.write_all(&bytes).map_err(|e| {
-                Failure::Usage(format!("{} cannot be written: {e}", path.display()))
-            })?;
-            copy.commit()?;
+            let is_json = region.extension().is_some_and(|e| e == "json");
+            let saved = folder.file(if is_json { "region.json" } else { "region.npz" });
+            if !saved.exists() {
+                copy(region, &saved)?;
+            }
         }
         Ok((folder, journal, entries))
     }
@@ -555,6 +546,16 @@ impl Judge<'_> {
 fn record(journal: &mut Journal, round: &Round, seconds: f64) -> Result<(), Failure> {
     let round = round.clone();
     Ok(journal.append(&Entry { round, seconds })?)
+}
+
+/// Copies a file; under its new name it is there whole or not at all.
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let bytes = std::fs::read(from)
+        .map_err(|e| Failure::Usage(format!("{}: cannot be read: {e}", from.display())))?;
+    let mut file = AtomicFile::create(to)?;
+    file.write_all(&bytes)
+        .map_err(|e| Failure::Usage(format!("{}: cannot be written: {e}", to.display())))?;
+    Ok(file.commit()?)
 }
 
 fn checksum(seeds: &Seeds) -> u32 {

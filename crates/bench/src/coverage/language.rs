@@ -6,9 +6,9 @@ use std::time::Instant;
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_spec::{Error, RequirementFile, Signature};
 
-use super::subject::PAPER;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// Statements of the large file.

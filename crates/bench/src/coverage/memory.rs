@@ -2,12 +2,12 @@
 
 use deepconcolic_spec::criteria::Parameters;
 
-use super::subject::{NEURON_CRITERIA, PAPER, Subject, counts};
 use crate::allocator::{in_use, peak};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
+use crate::subject::{NEURON_CRITERIA, PAPER, Subject, counts};
 use crate::verdict::Verdict;
 
 /// Bytes that may be held.

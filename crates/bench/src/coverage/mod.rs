@@ -5,11 +5,10 @@ mod memory;
 mod pairs;
 mod paper;
 mod speed;
-mod subject;
 
+pub use crate::subject::{PAPER, Subject};
 pub use language::run as language;
 pub use memory::run as memory;
 pub use pairs::run as pairs;
 pub use paper::run as paper;
 pub use speed::run as speed;
-pub use subject::{PAPER, Subject};

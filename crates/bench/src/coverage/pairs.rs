@@ -5,10 +5,10 @@ use deepconcolic_network::{Layer, Network};
 use deepconcolic_spec::InputSpace;
 use deepconcolic_spec::criteria::{Family, Group, Parameters, Selection, Setting};
 
-use super::subject::{PAPER, family};
 use crate::allocator::in_use;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
+use crate::subject::{PAPER, family};
 use crate::verdict::Verdict;
 
 /// Connected pairs of neurons of layers that follow each other, counted by hand from the shapes: a

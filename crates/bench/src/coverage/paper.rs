@@ -2,11 +2,11 @@
 
 use deepconcolic_spec::criteria::Parameters;
 
-use super::subject::{PAPER, Subject, counts};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
+use crate::subject::{PAPER, Subject, counts};
 use crate::verdict::Verdict;
 
 /// How many images, and the share in percent to so many decimals.

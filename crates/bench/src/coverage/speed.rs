@@ -11,12 +11,12 @@ use deepconcolic_network::{Pass, Point};
 use deepconcolic_spec::criteria::{Family, Parameters};
 use rayon::ThreadPool;
 
-use super::subject::{NEURON_CRITERIA, PAPER, Subject};
 use crate::contest::{Contest, ROUNDS, Side, print_load, time};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
+use crate::subject::{NEURON_CRITERIA, PAPER, Subject};
 use crate::verdict::Verdict;
 
 /// Rounds of the neuron criteria, each over all images.

@@ -1,4 +1,4 @@
-//! A network with the images it is measured on.
+//! A network with the data it is measured on.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -11,29 +11,28 @@ use deepconcolic_spec::InputSpace;
 use deepconcolic_spec::criteria::{self, BitSet, Family, Parameters, Profile, Selection, Setting};
 
 use crate::error::BenchError;
+use crate::inputs::data_of;
 use crate::shelf::Shelf;
 
 /// The paper's network.
 pub const PAPER: &str = crate::speed::PAPER;
 /// Criteria that look at one neuron at a time.
 pub const NEURON_CRITERIA: [&str; 5] = ["nc", "nbc", "snac", "kmnc", "tknc"];
-/// The images.
-const DATA: &str = "mnist_test.npz";
 /// Images that bounds are taken from.
 const PROFILED: usize = 1000;
 
 /// A network and its images.
 pub struct Subject {
     pub network: Network,
-    samples: Samples,
+    pub samples: Samples,
 }
 
 impl Subject {
     pub fn load(shelf: &Shelf, name: &str) -> Result<Self, BenchError> {
         let model = shelf.model(name).map_err(BenchError::NoModel)?;
         let network = load(&model, &LoadOptions::default())?.network;
-        let dataset = Dataset::open(&shelf.data(DATA), &OpenOptions::default())?;
-        let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
+        let file = data_of(name).ok_or_else(|| BenchError::NoData(name.to_owned()))?;
+        let samples = samples(shelf, &network, file)?;
         Ok(Self { network, samples })
     }
 
@@ -92,6 +91,12 @@ impl Subject {
     }
 }
 
+/// Data as a network takes them.
+pub fn samples(shelf: &Shelf, network: &Network, file: &str) -> Result<Samples, BenchError> {
+    let dataset = Dataset::open(&shelf.data(file), &OpenOptions::default())?;
+    Ok(dataset.prepare(network.input_shape().without_batch(), None)?)
+}
+
 /// The families themselves.
 fn plain(families: &[Box<dyn Family>]) -> Vec<&dyn Family> {
     families.iter().map(AsRef::as_ref).collect()
@@ -125,7 +130,13 @@ pub struct Images<'a> {
     range: Range<usize>,
 }
 
-impl Images<'_> {
+impl<'a> Images<'a> {
+    /// The first so many, or all there are.
+    pub fn first(samples: &'a Samples, count: usize) -> Self {
+        let range = 0..count.min(samples.len());
+        Self { samples, range }
+    }
+
     /// All of them as a network takes them.
     pub fn values(&self) -> Vec<f32> {
         let mut values = vec![0.0; self.range.len() * self.samples.features()];

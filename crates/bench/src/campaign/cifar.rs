@@ -1,0 +1,47 @@
+//! Neuron coverage of the paper's CIFAR-10 network from the paper's seed.
+
+use super::field::{Field, Quest, Start, print};
+use crate::cores;
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use crate::speed::pool;
+use crate::subject::Subject;
+use crate::verdict::Verdict;
+
+const MODEL: &str = "cifar10_complicated_logits.onnx";
+const SEED: usize = 6402;
+/// Least coverage in percent.
+const LEAST: f64 = 99.9;
+
+/// Prints figures, layer by layer.
+pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    println!("\n== nc of {MODEL}, seed {SEED}, no radius");
+    let all = pool(cores())?;
+    let subject = Subject::load(shelf, MODEL)?;
+    let field = Field::new(
+        &subject,
+        &Quest {
+            criterion: "nc",
+            start: Start::Index(SEED),
+            radius: None,
+            grid: None,
+            executions: None,
+            profile: None,
+        },
+    )?;
+    let ended = field.run(&all)?;
+    let counted = field.count(&ended.suite, usize::MAX)?;
+    print(&ended, &counted);
+    println!("the paper: 89.6 %");
+    field.print_layers(&counted);
+    let tests = ended.suite.len();
+    let (random, data) = all.install(|| (field.random_percent(tests), field.data_percent(10_000)));
+    println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
+    Ok(vec![Verdict::new(
+        format!(
+            "nc of the CIFAR-10 network: {:.3} % (at least {LEAST} %)",
+            counted.percent()
+        ),
+        counted.percent() >= LEAST,
+    )])
+}

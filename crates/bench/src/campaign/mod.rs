@@ -1,0 +1,18 @@
+//! What campaigns reach, beside the paper's figures.
+
+mod adversarial;
+mod ball;
+mod cifar;
+mod field;
+mod kills;
+mod nbc;
+mod nc;
+mod others;
+
+pub use adversarial::run as adversarial;
+pub use ball::run as ball;
+pub use cifar::run as cifar;
+pub use kills::run as kills;
+pub use nbc::run as nbc;
+pub use nc::run as nc;
+pub use others::run as others;

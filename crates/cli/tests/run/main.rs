@@ -1,0 +1,11 @@
+//! `run` and `replay` from outside: what is written holds under arithmetic of the tests' own, comes out
+//! the same however often the process is killed, and what cannot be done is refused with a reason.
+
+mod bed;
+mod contract;
+mod disk;
+mod kills;
+mod refusals;
+mod regions;
+mod replays;
+mod requirements;
