@@ -385,7 +385,8 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     }
     print_layers(out, summary)?;
     let tests = &summary.tests;
-    write!(out, "tests: {} seeds", tests.seeds)?;
+    let plural = if tests.seeds == 1 { "" } else { "s" };
+    write!(out, "tests: {} seed{plural}", tests.seeds)?;
     if tests.misclassified > 0 {
         write!(
             out,
