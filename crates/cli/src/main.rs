@@ -9,6 +9,7 @@ mod inspect;
 mod model;
 mod profile_file;
 mod samples;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Eval(eval::Eval),
     Coverage(Box<coverage::Coverage>),
+    Verify(verify::Verify),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Inspect(inspect) => inspect.run(),
         Command::Eval(eval) => eval.run(),
         Command::Coverage(coverage) => coverage.run(),
+        Command::Verify(verify) => verify.run(),
     })
 }
 
