@@ -9,7 +9,7 @@ use crate::backward::{LANES, Pull, Reach, UnitLines};
 use crate::certificate::{Region, Unit};
 use crate::cone::{Cone, Curves, Step, needed};
 use crate::error::Unsupported;
-use crate::lines::{kink, lines, range};
+use crate::lines::{is_flat, lines, range};
 
 /// Bounds of units over a box.
 pub(crate) struct Context<'a> {
@@ -160,20 +160,19 @@ impl Sweep {
         self.bounds[curves.first_unit + k] = [l, u];
     }
 
-    /// Bounds units by intervals, and where those leave the phase open, by pulling back.
+    /// Bounds units by intervals, and where those leave a curve that matters, by pulling back.
     fn tighten(&mut self, cone: &Cone, index: usize, curves: &Curves, open: &[usize]) {
         for &k in open {
             let variable = curves.inputs[k] as usize;
             self.bounds[curves.first_unit + k] = self.ends[variable];
         }
-        let kink = kink(&curves.parts);
         let unsettled: Vec<usize> = open
             .iter()
             .copied()
             .filter(|&k| {
                 let [l, u] = self.bounds[curves.first_unit + k];
                 let deep = !self.lines.is_empty();
-                deep && kink.is_none_or(|kink| l < kink && kink < u)
+                deep && !is_flat(&curves.parts, l, u)
             })
             .collect();
         let inputs = &self.ends;

@@ -6,17 +6,29 @@ use crate::backward::{LANES, Lanes, Pull, Reach, UnitLines};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
 use crate::cone::{Cone, Curves, Step};
 use crate::context::Context;
-use crate::lines::{kink, lines, range};
+use crate::lines::{is_flat, kink, lines, range};
 use crate::question::Atom;
 
-/// A leaf with the part of the region it stands for.
+/// A part of the region: a node of the tree with what the splits above it say.
 struct Part<'a> {
-    leaf: &'a Leaf,
+    node: &'a Tree,
+    /// Where the second half begins, if the node is a split.
+    second: usize,
     /// Units and whether each lies at or above its kink, from the root down.
     phases: Vec<(usize, bool)>,
-    /// Input variables of the cone and their ends, where a split moved them.
-    ends: Vec<(usize, [f64; 2])>,
+    /// Ends of the cone's inputs and bounds of its units, where splits of inputs moved them.
+    moved: Option<Moved>,
 }
+
+/// A box of its own.
+#[derive(Clone)]
+struct Moved {
+    ends: Vec<[f64; 2]>,
+    bounds: Vec<[f64; 2]>,
+}
+
+/// Deeper trees than any search grows are refused: each level takes memory.
+const DEEPEST: usize = 1 << 12;
 
 /// Judges the proofs of one alternative.
 pub(crate) struct Judge<'a> {
@@ -67,131 +79,158 @@ impl<'a> Judge<'a> {
 
     /// The largest value that the weighted conditions can have over all leaves, or what is wrong.
     pub fn judge(&self, proof: &Proof) -> Result<f64, String> {
-        let parts = self.parts(proof)?;
+        let seconds = second_halves(proof)?;
+        let splits_inputs = proof
+            .iter()
+            .any(|node| matches!(node, Tree::Split(Split::Input { .. })));
+        let moved = splits_inputs.then(|| Moved {
+            ends: (0..self.cone.inputs.len()).map(|i| self.ends_of(i)).collect(),
+            bounds: self.bounds.clone(),
+        });
         let mut worst = f64::NEG_INFINITY;
         let mut pull = Pull::new(self.cone);
-        for chunk in parts.chunks(LANES) {
-            for value in self.values(chunk, &mut pull)? {
+        // Parts still to come, next one last.
+        let mut pending = vec![(0, Vec::new(), moved)];
+        while !pending.is_empty() {
+            let mut parts = Vec::with_capacity(LANES);
+            while parts.len() < LANES
+                && let Some((at, phases, moved)) = pending.pop()
+            {
+                let part = Part {
+                    node: &proof[at],
+                    second: seconds[at],
+                    phases,
+                    moved,
+                };
+                // A phase split alone moves no bounds but its own: nothing to compute.
+                match part.node {
+                    Tree::Split(Split::Phase(_)) if part.moved.is_none() => {
+                        pending.extend(self.halves(at, part)?);
+                    }
+                    _ => parts.push((at, part)),
+                }
+            }
+            let (places, mut parts): (Vec<usize>, Vec<Part<'_>>) = parts.into_iter().unzip();
+            for value in self.values(&mut parts, &mut pull)?.into_iter().flatten() {
                 worst = worst.max(value);
+            }
+            for (at, part) in places.into_iter().zip(parts).rev() {
+                pending.extend(self.halves(at, part)?);
             }
         }
         Ok(worst)
     }
 
-    /// The leaves, each with the splits above it.
-    fn parts<'p>(&self, proof: &'p Proof) -> Result<Vec<Part<'p>>, String> {
-        let mut parts = Vec::new();
-        // Parts of the region still to come, next one last.
-        let mut pending = vec![(Vec::new(), Vec::new())];
-        for node in proof {
-            let Some((phases, ends)) = pending.pop() else {
-                return Err("something follows the last leaf".into());
-            };
-            match node {
-                Tree::Leaf(leaf) => parts.push(Part { leaf, phases, ends }),
-                Tree::Split(Split::Phase(unit)) => {
-                    let known = self.numbers.get(unit).copied();
-                    let unit = known.ok_or("a split names a unit that does not matter here")?;
-                    if self.kinks[unit].is_none() {
-                        return Err("a split names a unit with several kinks".into());
-                    }
-                    let with = |above: bool| {
-                        let mut phases: Vec<(usize, bool)> = phases.clone();
-                        phases.push((unit, above));
-                        phases
-                    };
-                    pending.push((with(true), ends.clone()));
-                    pending.push((with(false), ends));
+    /// The two halves of a split part, the second first; none of a leaf.
+    #[expect(clippy::type_complexity, reason = "read once, next to its only caller")]
+    fn halves(
+        &self,
+        at: usize,
+        part: Part<'_>,
+    ) -> Result<Vec<(usize, Vec<(usize, bool)>, Option<Moved>)>, String> {
+        let (first, second) = (at + 1, part.second);
+        match part.node {
+            Tree::Leaf(_) => Ok(Vec::new()),
+            Tree::Split(Split::Phase(unit)) => {
+                let known = self.numbers.get(unit).copied();
+                let unit = known.ok_or("a split names a unit that does not matter here")?;
+                if self.kinks[unit].is_none() {
+                    return Err("a split names a unit with several kinks".into());
                 }
-                Tree::Split(Split::Input { element, at }) => {
-                    let mut places = self.cone.inputs.iter();
-                    let place = places.position(|&e| e == *element as usize);
-                    let place = place.ok_or("a split names an input that does not matter here")?;
-                    if !at.is_finite() {
-                        return Err("a split is at no number".into());
-                    }
-                    let [low, high] = self.ends_of(place, &ends);
-                    let with = |new: [f64; 2]| {
-                        let mut ends: Vec<(usize, [f64; 2])> = ends.clone();
-                        ends.push((place, new));
-                        ends
-                    };
-                    pending.push((phases.clone(), with([at.max(low), high])));
-                    pending.push((phases, with([low, at.min(high)])));
+                let with = |above: bool| {
+                    let mut phases = part.phases.clone();
+                    phases.push((unit, above));
+                    phases
+                };
+                Ok(vec![
+                    (second, with(true), part.moved.clone()),
+                    (first, with(false), part.moved.clone()),
+                ])
+            }
+            Tree::Split(Split::Input { element, at }) => {
+                let mut inputs = self.cone.inputs.iter();
+                let place = inputs.position(|&e| e == *element as usize);
+                let place = place.ok_or("a split names an input that does not matter here")?;
+                if !at.is_finite() {
+                    return Err("a split is at no number".into());
                 }
+                let with = |pick: fn([f64; 2], f64) -> [f64; 2]| {
+                    let mut moved = part.moved.clone();
+                    if let Some(moved) = &mut moved {
+                        moved.ends[place] = pick(moved.ends[place], *at);
+                    }
+                    moved
+                };
+                let above = with(|[low, high], at| [low.max(at), high]);
+                let below = with(|[low, high], at| [low, high.min(at)]);
+                Ok(vec![
+                    (second, part.phases.clone(), above),
+                    (first, part.phases, below),
+                ])
             }
         }
-        if pending.is_empty() {
-            Ok(parts)
-        } else {
-            Err("a part of the region has no leaf".into())
-        }
     }
 
-    fn ends_of(&self, place: usize, moved: &[(usize, [f64; 2])]) -> [f64; 2] {
-        let last = moved.iter().rfind(|(input, _)| *input == place);
-        last.map_or_else(
-            || {
-                let element = self.cone.inputs[place];
-                let Region { lower, upper } = self.context.region;
-                [lower[element], upper[element]]
-            },
-            |(_, ends)| *ends,
-        )
+    fn ends_of(&self, place: usize) -> [f64; 2] {
+        let element = self.cone.inputs[place];
+        let Region { lower, upper } = self.context.region;
+        [lower[element], upper[element]]
     }
 
-    /// The largest value over each of at most [`LANES`] leaves.
-    fn values(&self, parts: &[Part<'_>], pull: &mut Pull) -> Result<Vec<f64>, String> {
+    /// The largest value over each of at most [`LANES`] parts that is a leaf. Bounds of parts with a
+    /// box of their own are tightened.
+    fn values(
+        &self,
+        parts: &mut [Part<'_>],
+        pull: &mut Pull,
+    ) -> Result<Vec<Option<f64>>, String> {
         let mut ends: Vec<[Lanes; 2]> = (0..self.cone.inputs.len())
-            .map(|place| self.ends_of(place, &[]).map(|end| [end; LANES]))
+            .map(|place| self.ends_of(place).map(|end| [end; LANES]))
             .collect();
-        let mut empty = [false; LANES];
-        for (lane, part) in parts.iter().enumerate() {
-            for &(place, [low, high]) in &part.ends {
-                ends[place][0][lane] = low;
-                ends[place][1][lane] = high;
-                empty[lane] |= low > high;
-            }
-        }
-        for (lane, empty) in empty.iter().enumerate() {
-            if *empty {
-                // No input is there; whatever box stands in for it will do.
-                for (place, ends) in ends.iter_mut().enumerate() {
-                    let [low, high] = self.ends_of(place, &[]);
-                    (ends[0][lane], ends[1][lane]) = (low, high);
-                }
-            }
-        }
         let mut bounds: Vec<[Lanes; 2]> = self
             .bounds
             .iter()
             .map(|bounds| bounds.map(|bound| [bound; LANES]))
             .collect();
+        let mut empty = [false; LANES];
         for (lane, part) in parts.iter().enumerate() {
+            if let Some(moved) = &part.moved {
+                empty[lane] = moved.ends.iter().any(|[low, high]| low > high);
+                // Where no input is, whatever box stands in for it will do.
+                if !empty[lane] {
+                    scatter(lane, &moved.ends, &mut ends);
+                    scatter(lane, &moved.bounds, &mut bounds);
+                }
+            }
             for &(unit, above) in &part.phases {
                 let kink = self.kinks[unit].unwrap_or_default();
                 let end = &mut bounds[unit][usize::from(!above)][lane];
                 *end = if above { end.max(kink) } else { end.min(kink) };
             }
         }
-        let moved = parts.iter().any(|part| !part.ends.is_empty());
         let mut unit_lines = self.lines.clone();
-        if moved {
+        if parts.iter().any(|part| part.moved.is_some()) {
             self.bound_again(&ends, &mut bounds, &mut unit_lines, pull);
+            for (lane, part) in parts.iter_mut().enumerate() {
+                if let Some(moved) = &mut part.moved {
+                    for (mine, bounds) in moved.bounds.iter_mut().zip(&bounds) {
+                        *mine = bounds.map(|end| end[lane]);
+                    }
+                }
+            }
+        }
+        if parts.iter().all(|part| part.leaf().is_none()) {
+            return Ok(vec![None; parts.len()]);
         }
         for (lane, part) in parts.iter().enumerate() {
             self.shape(lane, part, &mut bounds, &mut unit_lines, &mut empty)?;
         }
         let bound = self.pull(parts, &ends, &unit_lines, pull)?;
-        Ok((0..parts.len())
-            .map(|lane| {
-                if empty[lane] {
-                    f64::NEG_INFINITY
-                } else {
-                    -bound[lane]
-                }
-            })
-            .collect())
+        let value = |(lane, part): (usize, &Part<'_>)| {
+            let nothing = if empty[lane] { f64::NEG_INFINITY } else { -bound[lane] };
+            part.leaf().map(|_| nothing)
+        };
+        Ok(parts.iter().enumerate().map(value).collect())
     }
 
     /// Bounds of all units over the boxes of the lanes, as [`Context`] has them over the region.
@@ -216,8 +255,14 @@ impl<'a> Judge<'a> {
                     for k in 0..curves.inputs.len() {
                         let (unit, input) = (curves.first_unit + k, curves.inputs[k] as usize);
                         meet(&mut bounds[unit], &intervals[input]);
-                        if curves.first_unit > 0 && self.unsettled(unit, &bounds[unit]) {
-                            let pulled = self.unit_ends(input, index, unit_lines, ends, pull);
+                        let flat = flat_lanes(curves, &bounds[unit]);
+                        if curves.first_unit > 0 && flat != [true; LANES] {
+                            let mut pulled = self.unit_ends(input, index, unit_lines, ends, pull);
+                            // No lane's bounds may depend on which others it is worked on with.
+                            for lane in (0..LANES).filter(|&lane| flat[lane]) {
+                                pulled[0][lane] = f64::NEG_INFINITY;
+                                pulled[1][lane] = f64::INFINITY;
+                            }
                             meet(&mut bounds[unit], &pulled);
                         }
                         for lane in 0..LANES {
@@ -232,13 +277,6 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-    }
-
-    fn unsettled(&self, unit: usize, [low, high]: &[Lanes; 2]) -> bool {
-        self.kinks[unit].is_none_or(|kink| {
-            let mut lanes = low.iter().zip(high);
-            lanes.any(|(&l, &u)| l < kink && kink < u)
-        })
     }
 
     fn unit_ends(
@@ -270,8 +308,11 @@ impl<'a> Judge<'a> {
         unit_lines: &mut [UnitLines],
         empty: &mut [bool; LANES],
     ) -> Result<(), String> {
+        let Some(leaf) = part.leaf() else {
+            return Ok(());
+        };
         let mut shares: HashMap<usize, f64> = HashMap::new();
-        for (unit, share) in &part.leaf.slopes {
+        for (unit, share) in &leaf.slopes {
             let unit = self.numbers.get(unit);
             let unit = unit.ok_or("a slope names a unit that does not matter here")?;
             shares.insert(*unit, f64::from(*share) / 255.0);
@@ -307,11 +348,14 @@ impl<'a> Judge<'a> {
         pull.clear();
         let mut conditions: HashMap<usize, [Lanes; 2]> = HashMap::new();
         for (lane, part) in parts.iter().enumerate() {
-            self.seed(lane, part.leaf, pull)?;
-            if part.leaf.multipliers.len() > part.phases.len() {
+            let Some(leaf) = part.leaf() else {
+                continue;
+            };
+            self.seed(lane, leaf, pull)?;
+            if leaf.multipliers.len() > part.phases.len() {
                 return Err("a leaf has more multipliers than splits".into());
             }
-            for (&(unit, above), &multiplier) in part.phases.iter().zip(&part.leaf.multipliers) {
+            for (&(unit, above), &multiplier) in part.phases.iter().zip(&leaf.multipliers) {
                 if !(multiplier >= 0.0 && multiplier.is_finite()) {
                     return Err("a multiplier is negative or no number".into());
                 }
@@ -347,11 +391,59 @@ impl<'a> Judge<'a> {
     }
 }
 
+impl<'a> Part<'a> {
+    fn leaf(&self) -> Option<&'a Leaf> {
+        match self.node {
+            Tree::Leaf(leaf) => Some(leaf),
+            Tree::Split(_) => None,
+        }
+    }
+}
+
+/// For each split of a tree in depth-first order, where its second half begins.
+fn second_halves(proof: &Proof) -> Result<Vec<usize>, String> {
+    let mut seconds = vec![0; proof.len()];
+    // Splits whose second half is still to come, innermost last.
+    let mut open: Vec<usize> = Vec::new();
+    let mut finished = false;
+    for (at, node) in proof.iter().enumerate() {
+        if finished {
+            return Err("something follows the last leaf".into());
+        }
+        match node {
+            Tree::Split(_) => open.push(at),
+            Tree::Leaf(_) => match open.pop() {
+                Some(split) => seconds[split] = at + 1,
+                None => finished = true,
+            },
+        }
+        if open.len() > DEEPEST {
+            return Err(format!("the tree is deeper than {DEEPEST}"));
+        }
+    }
+    if finished {
+        Ok(seconds)
+    } else {
+        Err("a part of the region has no leaf".into())
+    }
+}
+
+fn scatter(lane: usize, from: &[[f64; 2]], into: &mut [[Lanes; 2]]) {
+    for (into, from) in into.iter_mut().zip(from) {
+        (into[0][lane], into[1][lane]) = (from[0], from[1]);
+    }
+}
+
 fn curves(cone: &Cone) -> impl Iterator<Item = &Curves> {
     cone.steps.iter().filter_map(|step| match step {
         Step::Curves(curves) => Some(curves),
         Step::Sums(_) => None,
     })
+}
+
+/// In which lanes a unit's curve is constant.
+fn flat_lanes(curves: &Curves, [low, high]: &[Lanes; 2]) -> [bool; LANES] {
+    std::array::from_fn(|lane| is_flat(&curves.parts, low[lane], high[lane]))
 }
 
 /// The tighter of two bounds, lane by lane.

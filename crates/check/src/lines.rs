@@ -22,6 +22,13 @@ pub(crate) fn kink(parts: &[StraightPart]) -> Option<f64> {
     }
 }
 
+/// Whether the curve is constant over `[l, u]`, so that tighter ends would tell nothing.
+pub(crate) fn is_flat(parts: &[StraightPart], l: f64, u: f64) -> bool {
+    let at = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
+    let alone = parts.get(at + 1).is_none_or(|next| u <= next.from);
+    alone && parts[at].slope == 0.0
+}
+
 /// Lines below and above over `[l, u]`. `share` says where the free slope lies between that of the
 /// left part (0) and that of the right (1).
 pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) -> [Line; 2] {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::ascent::CLEAR;
 use crate::lanes::{LANES, Lanes, all};
-use crate::lines::{UnitLines, lines, range};
+use crate::lines::{UnitLines, is_flat, lines, range};
 use crate::objective::{Condition, seed};
 use crate::pass::{Backward, Follow, forward};
 use crate::phases::{Confirm, Effort, End};
@@ -15,6 +15,9 @@ use crate::tree::Growing;
 
 /// Boxes taken up at once: a fixed number, so that nothing depends on the number of threads.
 const TAKEN: usize = 8 * LANES;
+
+/// The least share of the strongest input's effect that any input counts with.
+const LEAST_STRENGTH: f64 = 0.1;
 
 /// A box and what is known of the units over it.
 struct Cell {
@@ -53,6 +56,11 @@ pub(crate) fn refute(
     let mut nodes = 0;
     while !open.is_empty() {
         if nodes >= effort.nodes || effort.is_over() {
+            eprintln!("DEBUG nodes {nodes} open {}", open.len());
+            for cell in open.iter().rev().step_by(open.len() / 10 + 1) {
+                let w: Vec<String> = cell.ends.iter().map(|e| format!("{:.5}", e[1] - e[0])).collect();
+                eprintln!("DEBUG {:.4} {w:?}", cell.bound);
+            }
             let worst = open.iter().map(|cell| cell.bound);
             return End::Open(-worst.fold(f64::INFINITY, f64::min));
         }
@@ -101,6 +109,7 @@ pub(crate) fn refute(
             }
         }
     }
+    eprintln!("DEBUG nodes {nodes}");
     End::Refuted(tree.finish())
 }
 
@@ -204,13 +213,15 @@ impl<'a> Bounder<'a> {
         }
     }
 
-    /// The input whose width moves the bound most.
+    /// The input whose width moves the bound most. An input whose effect cancels in the lines still
+    /// loosens them, so none counts for less than a share of the strongest.
     fn widest(&self, lane: usize) -> usize {
+        let strength = |i: usize| self.backward.coefficients[i][lane].abs();
+        let strongest = (0..self.ends.len()).map(strength).fold(0.0, f64::max);
         let effect = |i: usize| {
             let [low, high] = &self.ends[i];
             let width = high[lane] - low[lane];
-            // A little of the width alone, for inputs whose effects cancel in the lines.
-            (self.backward.coefficients[i][lane].abs() + 1e-6) * width
+            (strength(i).max(LEAST_STRENGTH * strongest) + f64::MIN_POSITIVE) * width
         };
         let better = |best: usize, i: usize| if effect(i) > effect(best) { i } else { best };
         (0..self.ends.len()).reduce(better).unwrap_or(0)
@@ -240,9 +251,14 @@ impl<'a> Bounder<'a> {
             let unit = curves.first_unit + k;
             let interval = self.intervals[input as usize];
             meet(&mut self.bounds[unit], &interval);
-            if curves.first_unit > 0 && self.is_open(curves, unit) {
-                let low = self.pull(curves, step, input as usize, 1.0);
-                let high = self.pull(curves, step, input as usize, -1.0).map(|b| -b);
+            let flat = self.flat_lanes(curves, unit);
+            if curves.first_unit > 0 && flat != [true; LANES] {
+                let mut low = self.pull(curves, step, input as usize, 1.0);
+                let mut high = self.pull(curves, step, input as usize, -1.0).map(|b| -b);
+                // No box's bounds may depend on which others it is worked on with.
+                for lane in (0..LANES).filter(|&lane| flat[lane]) {
+                    [low[lane], high[lane]] = self.bounds[unit].map(|end| end[lane]);
+                }
                 meet(&mut self.bounds[unit], &[low, high]);
             }
         }
@@ -259,10 +275,10 @@ impl<'a> Bounder<'a> {
         }
     }
 
-    fn is_open(&self, curves: &Curves, unit: usize) -> bool {
+    /// In which lanes a unit's curve is constant.
+    fn flat_lanes(&self, curves: &Curves, unit: usize) -> [bool; LANES] {
         let [low, high] = &self.bounds[unit];
-        let mut lanes = low.iter().zip(high);
-        lanes.any(|(&l, &u)| curves.kink().is_none_or(|kink| l < kink && kink < u))
+        std::array::from_fn(|lane| is_flat(&curves.parts, low[lane], high[lane]))
     }
 
     fn pull(&mut self, curves: &Curves, step: usize, variable: usize, weight: f64) -> Lanes {

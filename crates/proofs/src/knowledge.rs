@@ -8,7 +8,7 @@ use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
 use crate::lanes::{LANES, Lanes, all};
-use crate::lines::{UnitLines, lines, range};
+use crate::lines::{UnitLines, is_flat, lines, range};
 use crate::pass::Backward;
 use crate::program::{Curves, Program, Step, influences};
 
@@ -155,7 +155,7 @@ impl Sweep {
             .filter(|&k| {
                 let [l, u] = bounds[k];
                 let deep = curves.first_unit > 0 && known[k].is_none();
-                deep && curves.kink().is_none_or(|kink| l < kink && kink < u)
+                deep && !is_flat(&curves.parts, l, u)
             })
             .collect();
         for chunk in open.chunks(LANES / 2) {

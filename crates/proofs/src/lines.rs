@@ -46,6 +46,13 @@ pub(crate) fn default_share(kink: f64, l: f64, u: f64) -> f64 {
     if kink - l > u - kink { 0.0 } else { 1.0 }
 }
 
+/// Whether the curve is constant over `[l, u]`, so that tighter ends would tell nothing.
+pub(crate) fn is_flat(parts: &[StraightPart], l: f64, u: f64) -> bool {
+    let at = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
+    let alone = parts.get(at + 1).is_none_or(|next| u <= next.from);
+    alone && parts[at].slope == 0.0
+}
+
 /// Lines below and above over `[l, u]`.
 pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) -> (Line, Line) {
     let first = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
