@@ -62,19 +62,6 @@ pub enum Tree {
 /// A split tree in depth-first order.
 pub type Proof = Vec<Tree>;
 
-/// A bound of one unit over a region, which later proofs over that region may lean on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
-    /// Of which unit.
-    pub unit: Unit,
-    /// Whether the unit is at most `bound`; else it is at least that.
-    pub upper: bool,
-    /// The bound.
-    pub bound: f64,
-    /// Why.
-    pub proof: Proof,
-}
-
 /// One requirement that no input of the regions meets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entry {
@@ -91,8 +78,6 @@ pub struct Certificate {
     pub model: Digest,
     /// The boxes.
     pub regions: Vec<Region>,
-    /// For each region, what is known of its units, in an order in which each follows.
-    pub facts: Vec<Vec<Fact>>,
     /// The requirements.
     pub entries: Vec<Entry>,
 }

@@ -1,7 +1,7 @@
 //! Bytes to certificate.
 
 use crate::bytes::Reader;
-use crate::certificate::{Certificate, Entry, Fact, Leaf, Proof, Region, Split, Tree, Unit};
+use crate::certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 use crate::digest::sha256;
 use crate::encode::MAGIC;
 use crate::error::Rejection;
@@ -22,16 +22,13 @@ impl Certificate {
         }
         let mut certificate = Self::default();
         certificate.model.copy_from_slice(reader.raw(32)?);
-        let regions = reader.length(2)?;
+        let regions = reader.length(1)?;
         for _ in 0..regions {
             let elements = reader.length(16)?;
             let mut ends =
                 || -> Result<Vec<f64>, Rejection> { (0..elements).map(|_| reader.double()).collect() };
             let (lower, upper) = (ends()?, ends()?);
             certificate.regions.push(Region { lower, upper });
-            let facts = reader.length(13)?;
-            let facts = (0..facts).map(|_| fact(&mut reader));
-            certificate.facts.push(facts.collect::<Result<_, _>>()?);
         }
         let entries = reader.length(1)?;
         for _ in 0..entries {
@@ -58,15 +55,6 @@ fn entry(reader: &mut Reader<'_>, regions: usize) -> Result<Entry, Rejection> {
     Ok(Entry {
         requirement: text.to_owned(),
         proofs,
-    })
-}
-
-fn fact(reader: &mut Reader<'_>) -> Result<Fact, Rejection> {
-    Ok(Fact {
-        unit: unit(reader)?,
-        upper: reader.byte()? != 0,
-        bound: reader.double()?,
-        proof: proof(reader)?,
     })
 }
 

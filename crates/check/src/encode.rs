@@ -1,7 +1,7 @@
 //! Certificate to bytes.
 
 use crate::bytes::Writer;
-use crate::certificate::{Certificate, Entry, Fact, Leaf, Proof, Split, Tree, Unit};
+use crate::certificate::{Certificate, Entry, Leaf, Proof, Split, Tree, Unit};
 use crate::digest::sha256;
 
 /// The first bytes of a certificate file: its name and version.
@@ -14,14 +14,10 @@ impl Certificate {
         out.raw(MAGIC);
         out.raw(&self.model);
         out.count(self.regions.len() as u64);
-        for (region, facts) in self.regions.iter().zip(&self.facts) {
+        for region in &self.regions {
             out.count(region.lower.len() as u64);
             for &end in region.lower.iter().chain(&region.upper) {
                 out.double(end);
-            }
-            out.count(facts.len() as u64);
-            for fact in facts {
-                write_fact(&mut out, fact);
             }
         }
         out.count(self.entries.len() as u64);
@@ -43,13 +39,6 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
             write_proof(out, proof);
         }
     }
-}
-
-fn write_fact(out: &mut Writer, fact: &Fact) {
-    write_unit(out, fact.unit);
-    out.byte(u8::from(fact.upper));
-    out.double(fact.bound);
-    write_proof(out, &fact.proof);
 }
 
 fn write_unit(out: &mut Writer, unit: Unit) {

@@ -20,8 +20,8 @@ mod lines;
 mod question;
 mod verdict;
 
-pub use certificate::{Certificate, Entry, Fact, Leaf, Proof, Region, Split, Tree, Unit};
+pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 pub use digest::{Digest, sha256};
 pub use error::{Rejection, Unsupported};
 pub use question::{Atom, Case, Term, cases};
-pub use verdict::{Accepted, Expectation, check};
+pub use verdict::{Accepted, Expectation, check, check_each};

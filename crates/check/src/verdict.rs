@@ -40,6 +40,25 @@ pub fn check(
     certificate: &Certificate,
     expectation: &Expectation<'_>,
 ) -> Result<Accepted, Rejection> {
+    let bounds = check_each(network, certificate, expectation)?;
+    let bounds: Result<Vec<f64>, Rejection> = bounds.into_iter().collect();
+    let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
+    let leaves = trees
+        .flatten()
+        .filter(|node| matches!(node, crate::Tree::Leaf(_)));
+    Ok(Accepted {
+        bounds: bounds?,
+        leaves: leaves.count(),
+    })
+}
+
+/// As [`check`], entry by entry: a bound, or why the entry is rejected. A certificate that is about
+/// something else is rejected as a whole.
+pub fn check_each(
+    network: &Network,
+    certificate: &Certificate,
+    expectation: &Expectation<'_>,
+) -> Result<Vec<Result<f64, Rejection>>, Rejection> {
     confirm_subject(network, certificate, expectation)?;
     let signature = Signature::of(network);
     let requirements: Vec<Requirement> = certificate
@@ -47,13 +66,11 @@ pub fn check(
         .iter()
         .enumerate()
         .map(|(entry, e)| {
-            parse(&e.requirement, &signature).map_err(|reason| Rejection::Question {
-                entry,
-                reason,
-            })
+            parse(&e.requirement, &signature)
+                .map_err(|reason| Rejection::Question { entry, reason })
         })
         .collect::<Result<_, _>>()?;
-    let mut bounds = vec![f64::NEG_INFINITY; requirements.len()];
+    let mut bounds: Vec<Result<f64, Rejection>> = vec![Ok(f64::NEG_INFINITY); requirements.len()];
     for (number, region) in certificate.regions.iter().enumerate() {
         let scope = Scope {
             network,
@@ -62,15 +79,18 @@ pub fn check(
             number,
         };
         for (bound, found) in bounds.iter_mut().zip(scope.check(&requirements)?) {
-            *bound = bound.max(found);
+            join(bound, found);
         }
     }
-    let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
-    let leaves = trees.flatten().filter(|node| matches!(node, crate::Tree::Leaf(_)));
-    Ok(Accepted {
-        bounds,
-        leaves: leaves.count(),
-    })
+    Ok(bounds)
+}
+
+/// The worse of two results for one entry.
+fn join(bound: &mut Result<f64, Rejection>, found: Result<f64, Rejection>) {
+    *bound = match (std::mem::replace(bound, Ok(0.0)), found) {
+        (Ok(a), Ok(b)) => Ok(a.max(b)),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason),
+    };
 }
 
 fn confirm_subject(
@@ -91,8 +111,7 @@ fn confirm_subject(
             && region.upper.len() == elements
             && ends.into_iter().all(|(l, u)| l <= u)
     };
-    let counted = certificate.facts.len() == certificate.regions.len();
-    if !counted || certificate.regions.is_empty() || !certificate.regions.iter().all(fits) {
+    if certificate.regions.is_empty() || !certificate.regions.iter().all(fits) {
         return Err(Rejection::Region);
     }
     if expectation.regions.is_some_and(|r| r != certificate.regions) {
@@ -139,7 +158,10 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn check(&self, requirements: &[Requirement]) -> Result<Vec<f64>, Rejection> {
+    fn check(
+        &self,
+        requirements: &[Requirement],
+    ) -> Result<Vec<Result<f64, Rejection>>, Rejection> {
         let questions: Vec<Vec<Case>> = requirements
             .iter()
             .enumerate()
@@ -150,7 +172,7 @@ impl Scope<'_> {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let mut bounds = vec![f64::NEG_INFINITY; questions.len()];
+        let mut bounds = vec![Ok(f64::NEG_INFINITY); questions.len()];
         // Alternatives over the same box share what is known of it.
         let mut boxes: Vec<(&Region, Vec<(usize, usize)>)> = Vec::new();
         for (entry, alternatives) in questions.iter().enumerate() {
@@ -168,25 +190,24 @@ impl Scope<'_> {
         }
         for (region, members) in boxes {
             let mut context = Context::new(self.network, region);
-            self.learn(&mut context)?;
             let atoms = members.iter().map(|&(e, c)| &questions[e][c].atoms[..]);
             let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
             context.prepare(&targets).map_err(|e| Rejection::Question {
                 entry: members[0].0,
                 reason: e.to_string(),
             })?;
-            let found: Vec<(usize, f64)> = members
+            let found: Vec<(usize, Result<f64, Rejection>)> = members
                 .par_iter()
                 .map(|&(entry, case)| {
                     let alternative = &questions[entry][case];
                     let proof = &self.proofs(&self.certificate.entries[entry])[case];
                     let bound = refute(&context, alternative, proof);
-                    let bound = bound.map_err(|reason| self.wrong(entry, case, &reason))?;
-                    Ok((entry, bound))
+                    let bound = bound.map_err(|reason| self.wrong(entry, case, &reason));
+                    (entry, bound)
                 })
-                .collect::<Result<_, Rejection>>()?;
-            for (entry, bound) in found {
-                bounds[entry] = bounds[entry].max(bound);
+                .collect();
+            for (entry, found) in found {
+                join(&mut bounds[entry], found);
             }
         }
         Ok(bounds)
@@ -201,14 +222,6 @@ impl Scope<'_> {
             place: format!("entry {entry}, region {}, alternative {case}", self.number),
             reason: reason.to_owned(),
         }
-    }
-
-    /// Checks the facts of the region one after the other and takes them over.
-    fn learn(&self, _context: &mut Context<'_>) -> Result<(), Rejection> {
-        if self.certificate.facts[self.number].is_empty() {
-            return Ok(());
-        }
-        Err(Rejection::Format("facts are not known to this version".into()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A cheap search for a witness before anything is proven: gradient steps from the centre of the box,
+//! A cheap search for witnesses before anything is proven: gradient steps from the centre of the box,
 //! its corners and random points, sixteen at a time.
 
 use deepconcolic_network::vectorised;
@@ -7,7 +7,6 @@ use crate::lanes::{LANES, Lanes, all};
 use crate::lines::UnitLines;
 use crate::objective::{Condition, seed};
 use crate::pass::{Backward, Follow, forward};
-use crate::phases::Confirm;
 use crate::program::Program;
 
 /// How hard to look.
@@ -37,41 +36,49 @@ impl Random {
 }
 
 impl Attack {
-    /// An input that meets all conditions, confirmed by execution.
+    /// For each of up to [`LANES`] questions an input that meets all its conditions, confirmed by
+    /// execution: `confirm(question, point)`. Lanes without a question of their own help the others.
     pub fn run(
         &self,
         program: &Program,
-        conditions: &[Condition],
+        questions: &[&[Condition]],
         ends: &[[f64; 2]],
         seed_number: u64,
-        confirm: &Confirm<'_>,
-    ) -> Option<Vec<f32>> {
+        confirm: &dyn Fn(usize, &[f64]) -> Option<Vec<f32>>,
+    ) -> Vec<Option<Vec<f32>>> {
+        let mut found: Vec<Option<Vec<f32>>> = vec![None; questions.len()];
         let mut values = vec![all(0.0); program.variables];
         let mut lines = vec![UnitLines::NONE; program.units.len()];
         let mut backward = Backward::new(program);
         let mut random = Random(seed_number);
         for batch in 0..self.batches {
+            let open: Vec<usize> = (0..found.len()).filter(|&q| found[q].is_none()).collect();
+            if open.is_empty() {
+                break;
+            }
+            let asked: Vec<usize> = (0..LANES).map(|lane| open[lane % open.len()]).collect();
             start(batch, ends, &mut random, &mut values);
             for step in 0..=self.steps {
                 forward(program, &Follow::Curve, &mut values);
-                let worst = worst(conditions, &values);
-                for lane in 0..LANES {
-                    if worst[lane].1 >= 0.0 {
+                let worst = worst(&asked, questions, &values);
+                for (lane, &question) in asked.iter().enumerate() {
+                    if worst[lane].1 >= 0.0 && found[question].is_none() {
                         let inputs = &values[..program.inputs.len()];
                         let point: Vec<f64> = inputs.iter().map(|value| value[lane]).collect();
-                        if let Some(input) = confirm(&point) {
-                            return Some(input);
-                        }
+                        found[question] = confirm(question, &point);
                     }
                 }
-                if step == self.steps {
+                if step == self.steps || found.iter().all(Option::is_some) {
                     break;
                 }
                 tangents(program, &values, &mut lines);
                 backward.clear(program.variables);
-                for (lane, &(condition, _)) in worst.iter().enumerate() {
+                for (lane, &question) in asked.iter().enumerate() {
+                    let conditions = questions[question];
                     let mut factors = vec![0.0; conditions.len()];
-                    factors[condition] = 1.0;
+                    if let Some(factor) = factors.get_mut(worst[lane].0) {
+                        *factor = 1.0;
+                    }
                     seed(&mut backward, lane, conditions, &factors);
                 }
                 backward.run(program, program.steps.len(), &lines, &[]);
@@ -80,15 +87,19 @@ impl Attack {
                 walk(ends, &backward, length, &mut values);
             }
         }
-        None
+        found
     }
 }
 
 /// In each lane, the condition that is furthest from holding, and its value.
-fn worst(conditions: &[Condition], values: &[Lanes]) -> [(usize, f64); LANES] {
+fn worst(
+    asked: &[usize],
+    questions: &[&[Condition]],
+    values: &[Lanes],
+) -> [(usize, f64); LANES] {
     let mut worst = [(0, f64::INFINITY); LANES];
-    for (number, condition) in conditions.iter().enumerate() {
-        for (lane, worst) in worst.iter_mut().enumerate() {
+    for ((lane, worst), &question) in worst.iter_mut().enumerate().zip(asked) {
+        for (number, condition) in questions[question].iter().enumerate() {
             let value = condition.value(values, lane);
             if value < worst.1 || value.is_nan() {
                 *worst = (number, value);

@@ -79,7 +79,7 @@ impl<'a> Executor<'a> {
 }
 
 /// The single-precision number nearest to `x` within `[l, u]`, if there is one.
-fn inside(x: f64, l: f64, u: f64) -> Option<f32> {
+pub(crate) fn inside(x: f64, l: f64, u: f64) -> Option<f32> {
     let near = x.clamp(l, u) as f32;
     let near = if f64::from(near) > u {
         near.next_down()

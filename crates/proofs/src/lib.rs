@@ -8,6 +8,7 @@
 
 mod ascent;
 mod attack;
+mod batch;
 mod confirm;
 mod inputs;
 mod knowledge;
@@ -18,6 +19,9 @@ mod pass;
 mod phases;
 mod program;
 mod prove;
+mod region;
 mod tree;
 
+pub use batch::{BatchLimits, Finding, Findings, prove_neurons};
 pub use prove::{Limits, Verdict, prove};
+pub use region::regions;

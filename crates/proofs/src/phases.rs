@@ -17,8 +17,7 @@ use crate::tree::Growing;
 pub(crate) struct Effort {
     /// Most parts that are bounded.
     pub nodes: usize,
-    /// Steps of ascent at the root, and at each part below it.
-    pub root: Steps,
+    /// Steps of ascent at each part below the root.
     pub below: Steps,
     /// When to give up whatever the count; only a caller who was given a time has one.
     pub deadline: Option<Instant>,

@@ -102,7 +102,6 @@ pub fn prove(
     let certificate = Certificate {
         model: *model,
         regions: vec![region.clone()],
-        facts: vec![Vec::new()],
         entries: vec![Entry {
             requirement: requirement.to_string(),
             proofs: vec![proofs.into_iter().flatten().collect()],
@@ -159,6 +158,12 @@ impl<'a> Question<'a> {
     }
 }
 
+/// Steps at the root: worth more than elsewhere, since every part starts from there.
+const ROOT: Steps = Steps {
+    most: 40,
+    rate: 0.2,
+};
+
 struct Search<'a> {
     network: &'a Network,
     goal: &'a Formula,
@@ -174,9 +179,10 @@ impl Search<'_> {
         questions.iter().enumerate().find_map(|(number, question)| {
             let executor = Executor::new(self.network, self.goal, question.case, None);
             let program = &question.program;
-            let confirm = |point: &[f64]| executor.confirm(&program.inputs, point);
-            let ends = question.ends();
-            attack.run(program, &question.conditions, &ends, number as u64, &confirm)
+            let confirm = |_: usize, point: &[f64]| executor.confirm(&program.inputs, point);
+            let (ends, asked) = (question.ends(), [&question.conditions[..]]);
+            let found = attack.run(program, &asked, &ends, number as u64, &confirm);
+            found.into_iter().flatten().next()
         })
     }
 
@@ -187,10 +193,6 @@ impl Search<'_> {
         let bounds = knowledge.bounds(program);
         let effort = Effort {
             nodes: self.limits.nodes,
-            root: Steps {
-                most: 40,
-                rate: 0.2,
-            },
             below: Steps {
                 most: 12,
                 rate: 0.1,
@@ -204,7 +206,7 @@ impl Search<'_> {
         }
         let mut ascent = Ascent::new(program, knowledge.ends(program), &bounds);
         let start = ascent.start(conditions.len());
-        let root = ascent.climb(&[conditions], &[start], effort.root);
+        let root = ascent.climb(&[conditions], &[start], ROOT);
         for (_, corner) in ascent.witnesses(&[conditions]) {
             if let Some(input) = confirm(&corner) {
                 return End::Witness(input);
