@@ -2,18 +2,24 @@
 //! coefficients back to the input, each curve replaced by a line, and taking the worst corner of the
 //! box.
 //!
-//! Eight such sums are pulled back side by side. Rounding: every float operation errs by at most half
+//! Sixteen such sums are pulled back side by side. Rounding: every float operation errs by at most half
 //! an ulp, so each coefficient errs by at most (number of terms) x epsilon x (sum of magnitudes), and
 //! moves the result by that times the largest magnitude of its variable. [`Reach`] holds those
 //! magnitudes; the pass adds up how much could go wrong and takes it off the bound. Fused or
 //! reordered arithmetic would be covered just as well.
+
+#![expect(
+    clippy::inline_always,
+    clippy::needless_range_loop,
+    reason = "loops over lanes, inlined into the function compiled for wide vectors"
+)]
 
 use crate::certificate::Region;
 use crate::cone::{Cone, Step, Sums};
 use crate::lines::{Line, range};
 
 /// Sums pulled back at once.
-pub(crate) const LANES: usize = 8;
+pub(crate) const LANES: usize = 16;
 /// One number for each of them.
 pub(crate) type Lanes = [f64; LANES];
 
@@ -206,7 +212,8 @@ impl Pull {
                             if self.live[variable] || condition.is_some() {
                                 let input = input as usize;
                                 let places = (variable, input);
-                                self.curve(places, &lines[unit], condition, reach);
+                                let condition = condition.unwrap_or_default();
+                                self.curve(places, &lines[unit], &condition, reach);
                             }
                         }
                     }
@@ -231,8 +238,10 @@ impl Pull {
             }
             let range = sums.starts[k]..sums.starts[k + 1];
             let weights = &sums.weights[range.clone()];
-            for (&from, &weight) in sums.from[range].iter().zip(weights) {
+            for &from in &sums.from[range.clone()] {
                 self.live[from as usize] = true;
+            }
+            for (&from, &weight) in sums.from[range].iter().zip(weights) {
                 let into = &mut self.coefficients[from as usize];
                 for lane in 0..LANES {
                     into[lane] += a[lane] * weight;
@@ -246,18 +255,26 @@ impl Pull {
         &mut self,
         (variable, input): (usize, usize),
         lines: &UnitLines,
-        condition: Option<[Lanes; 2]>,
+        condition: &[Lanes; 2],
         reach: &Reach,
     ) {
         let a = self.coefficients[variable];
         let size = reach.size[input];
         self.live[input] = true;
         let into = &mut self.coefficients[input];
-        let [pull, push] = condition.unwrap_or_default();
+        let [pull, push] = condition;
         for lane in 0..LANES {
             let below = a[lane] >= 0.0;
-            let slope = if below { lines.low[0][lane] } else { lines.high[0][lane] };
-            let cut = if below { lines.low[1][lane] } else { lines.high[1][lane] };
+            let slope = if below {
+                lines.low[0][lane]
+            } else {
+                lines.high[0][lane]
+            };
+            let cut = if below {
+                lines.low[1][lane]
+            } else {
+                lines.high[1][lane]
+            };
             let (share, part) = (a[lane] * slope, a[lane] * cut);
             self.mass[lane] += (into[lane].abs() + share.abs() + pull[lane].abs()) * size
                 + part.abs()

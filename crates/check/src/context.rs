@@ -63,7 +63,7 @@ impl<'a> Context<'a> {
         let shape = self.network.node_shape(node).dims();
         let pixel = shape.last().copied().unwrap_or(1).max(1);
         let groups: Vec<&[usize]> = unknown.chunk_by(|a, b| a / pixel == b / pixel).collect();
-        let found: Result<Vec<Vec<(Unit, [f64; 2])>>, Unsupported> = groups
+        let found: Vec<Vec<(Unit, [f64; 2])>> = groups
             .into_par_iter()
             .map(|group| {
                 let targets: Vec<Element> = group
@@ -73,8 +73,8 @@ impl<'a> Context<'a> {
                 let cone = Cone::of(self.network, &targets)?;
                 Ok(self.bound(&cone))
             })
-            .collect();
-        self.known.extend(found?.into_iter().flatten());
+            .collect::<Result<_, Unsupported>>()?;
+        self.known.extend(found.into_iter().flatten());
         Ok(())
     }
 

@@ -25,8 +25,9 @@ impl Certificate {
         let regions = reader.length(1)?;
         for _ in 0..regions {
             let elements = reader.length(16)?;
-            let mut ends =
-                || -> Result<Vec<f64>, Rejection> { (0..elements).map(|_| reader.double()).collect() };
+            let mut ends = || -> Result<Vec<f64>, Rejection> {
+                (0..elements).map(|_| reader.double()).collect()
+            };
             let (lower, upper) = (ends()?, ends()?);
             certificate.regions.push(Region { lower, upper });
         }
@@ -98,8 +99,7 @@ fn leaf(reader: &mut Reader<'_>) -> Result<Leaf, Rejection> {
             last = unit(reader)?;
         } else {
             let next = last.element.checked_add(step.into());
-            last.element =
-                next.ok_or_else(|| Rejection::Format("an index is too large".into()))?;
+            last.element = next.ok_or_else(|| Rejection::Format("an index is too large".into()))?;
             last.part = 0;
         }
         slopes.push((last, reader.byte()?));

@@ -11,6 +11,8 @@ pub fn sha256(bytes: &[u8]) -> Digest {
 }
 
 /// As hexadecimal digits.
-pub(crate) fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+pub fn hex(digest: &Digest) -> String {
+    let digits = |byte: &u8| [byte >> 4, byte & 15];
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
+    digest.iter().flat_map(digits).map(digit).collect()
 }

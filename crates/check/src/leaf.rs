@@ -1,4 +1,4 @@
-//! Leaves of a split tree: each must follow from one pull back, eight at a time.
+//! Leaves of a split tree: each must follow from one pull back, sixteen at a time.
 
 use std::collections::HashMap;
 
@@ -6,6 +6,7 @@ use crate::backward::{LANES, Lanes, Pull, Reach, UnitLines};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
 use crate::cone::{Cone, Curves, Step};
 use crate::context::Context;
+use crate::float;
 use crate::lines::{is_flat, kink, lines, range};
 use crate::question::Atom;
 
@@ -77,6 +78,11 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// How far executions in single precision can be from the values judged here.
+    pub fn margin(&self) -> f64 {
+        float::margin(self.cone, &self.reach, self.atoms)
+    }
+
     /// The largest value that the weighted conditions can have over all leaves, or what is wrong.
     pub fn judge(&self, proof: &Proof) -> Result<f64, String> {
         let seconds = second_halves(proof)?;
@@ -84,7 +90,9 @@ impl<'a> Judge<'a> {
             .iter()
             .any(|node| matches!(node, Tree::Split(Split::Input { .. })));
         let moved = splits_inputs.then(|| Moved {
-            ends: (0..self.cone.inputs.len()).map(|i| self.ends_of(i)).collect(),
+            ends: (0..self.cone.inputs.len())
+                .map(|i| self.ends_of(i))
+                .collect(),
             bounds: self.bounds.clone(),
         });
         let mut worst = f64::NEG_INFINITY;
@@ -179,11 +187,7 @@ impl<'a> Judge<'a> {
 
     /// The largest value over each of at most [`LANES`] parts that is a leaf. Bounds of parts with a
     /// box of their own are tightened.
-    fn values(
-        &self,
-        parts: &mut [Part<'_>],
-        pull: &mut Pull,
-    ) -> Result<Vec<Option<f64>>, String> {
+    fn values(&self, parts: &mut [Part<'_>], pull: &mut Pull) -> Result<Vec<Option<f64>>, String> {
         let mut ends: Vec<[Lanes; 2]> = (0..self.cone.inputs.len())
             .map(|place| self.ends_of(place).map(|end| [end; LANES]))
             .collect();
@@ -227,7 +231,11 @@ impl<'a> Judge<'a> {
         }
         let bound = self.pull(parts, &ends, &unit_lines, pull)?;
         let value = |(lane, part): (usize, &Part<'_>)| {
-            let nothing = if empty[lane] { f64::NEG_INFINITY } else { -bound[lane] };
+            let nothing = if empty[lane] {
+                f64::NEG_INFINITY
+            } else {
+                -bound[lane]
+            };
             part.leaf().map(|_| nothing)
         };
         Ok(parts.iter().enumerate().map(value).collect())

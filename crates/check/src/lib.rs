@@ -15,13 +15,14 @@ mod decode;
 mod digest;
 mod encode;
 mod error;
+mod float;
 mod leaf;
 mod lines;
 mod question;
 mod verdict;
 
 pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
-pub use digest::{Digest, sha256};
+pub use digest::{Digest, hex, sha256};
 pub use error::{Rejection, Unsupported};
 pub use question::{Atom, Case, Term, cases};
-pub use verdict::{Accepted, Expectation, check, check_each};
+pub use verdict::{Accepted, Bound, Expectation, check, check_each};

@@ -113,7 +113,8 @@ fn value(parts: &[StraightPart], x: f64) -> [f64; 2] {
     let from = if meets { at.saturating_sub(1) } else { at };
     let each = parts[from..=at].iter().map(|part| {
         let rise = part.slope * x;
-        let exact = rise == 0.0 || (part.intercept == 0.0 && part.slope.abs() == 1.0);
+        let unit = matches!(part.slope, -1.0 | 1.0);
+        let exact = rise == 0.0 || (part.intercept == 0.0 && unit);
         let value = rise + part.intercept;
         let error = slack(exact, rise.abs() + part.intercept.abs());
         [value - error, value + error]
@@ -156,7 +157,13 @@ mod tests {
             },
         ];
         for parts in [&RELU[..], &clip[..]] {
-            for (l, u) in [(-1.0, 2.0), (-3.0, 7.5), (5.0, 9.0), (1.0, 2.0), (-2.0, -1.0)] {
+            for (l, u) in [
+                (-1.0, 2.0),
+                (-3.0, 7.5),
+                (5.0, 9.0),
+                (1.0, 2.0),
+                (-2.0, -1.0),
+            ] {
                 for share in [None, Some(0.0), Some(0.3), Some(1.0)] {
                     let [low, high] = lines(parts, l, u, share);
                     for k in 0..=100 {

@@ -23,12 +23,29 @@ pub struct Expectation<'a> {
     pub requirements: Option<&'a [String]>,
 }
 
+/// What is shown of one entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The largest value of the weighted conditions that rule the requirement out; below 0.
+    pub value: f64,
+    /// How far an execution in single precision can be from the real values. If `value` is below
+    /// minus this, executions are ruled out too.
+    pub margin: f64,
+}
+
+impl Bound {
+    /// Of no alternative at all.
+    const NONE: Self = Self {
+        value: f64::NEG_INFINITY,
+        margin: 0.0,
+    };
+}
+
 /// What an accepted certificate shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accepted {
-    /// For each entry, a number that the value of its formula stays below or at: below 0, or at 0
-    /// for a strict condition.
-    pub bounds: Vec<f64>,
+    /// For each entry.
+    pub bounds: Vec<Bound>,
     /// Leaves checked.
     pub leaves: usize,
 }
@@ -41,7 +58,7 @@ pub fn check(
     expectation: &Expectation<'_>,
 ) -> Result<Accepted, Rejection> {
     let bounds = check_each(network, certificate, expectation)?;
-    let bounds: Result<Vec<f64>, Rejection> = bounds.into_iter().collect();
+    let bounds: Result<Vec<Bound>, Rejection> = bounds.into_iter().collect();
     let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
     let leaves = trees
         .flatten()
@@ -58,7 +75,7 @@ pub fn check_each(
     network: &Network,
     certificate: &Certificate,
     expectation: &Expectation<'_>,
-) -> Result<Vec<Result<f64, Rejection>>, Rejection> {
+) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
     confirm_subject(network, certificate, expectation)?;
     let signature = Signature::of(network);
     let requirements: Vec<Requirement> = certificate
@@ -70,7 +87,7 @@ pub fn check_each(
                 .map_err(|reason| Rejection::Question { entry, reason })
         })
         .collect::<Result<_, _>>()?;
-    let mut bounds: Vec<Result<f64, Rejection>> = vec![Ok(f64::NEG_INFINITY); requirements.len()];
+    let mut bounds: Vec<Result<Bound, Rejection>> = vec![Ok(Bound::NONE); requirements.len()];
     for (number, region) in certificate.regions.iter().enumerate() {
         let scope = Scope {
             network,
@@ -86,9 +103,12 @@ pub fn check_each(
 }
 
 /// The worse of two results for one entry.
-fn join(bound: &mut Result<f64, Rejection>, found: Result<f64, Rejection>) {
-    *bound = match (std::mem::replace(bound, Ok(0.0)), found) {
-        (Ok(a), Ok(b)) => Ok(a.max(b)),
+fn join(bound: &mut Result<Bound, Rejection>, found: Result<Bound, Rejection>) {
+    *bound = match (std::mem::replace(bound, Ok(Bound::NONE)), found) {
+        (Ok(a), Ok(b)) => Ok(Bound {
+            value: a.value.max(b.value),
+            margin: a.margin.max(b.margin),
+        }),
         (Err(reason), _) | (_, Err(reason)) => Err(reason),
     };
 }
@@ -114,7 +134,10 @@ fn confirm_subject(
     if certificate.regions.is_empty() || !certificate.regions.iter().all(fits) {
         return Err(Rejection::Region);
     }
-    if expectation.regions.is_some_and(|r| r != certificate.regions) {
+    if expectation
+        .regions
+        .is_some_and(|r| r != certificate.regions)
+    {
         return Err(Rejection::Region);
     }
     let Some(expected) = expectation.requirements else {
@@ -161,7 +184,7 @@ impl Scope<'_> {
     fn check(
         &self,
         requirements: &[Requirement],
-    ) -> Result<Vec<Result<f64, Rejection>>, Rejection> {
+    ) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
         let questions: Vec<Vec<Case>> = requirements
             .iter()
             .enumerate()
@@ -172,7 +195,7 @@ impl Scope<'_> {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let mut bounds = vec![Ok(f64::NEG_INFINITY); questions.len()];
+        let mut bounds = vec![Ok(Bound::NONE); questions.len()];
         // Alternatives over the same box share what is known of it.
         let mut boxes: Vec<(&Region, Vec<(usize, usize)>)> = Vec::new();
         for (entry, alternatives) in questions.iter().enumerate() {
@@ -196,7 +219,7 @@ impl Scope<'_> {
                 entry: members[0].0,
                 reason: e.to_string(),
             })?;
-            let found: Vec<(usize, Result<f64, Rejection>)> = members
+            let found: Vec<(usize, Result<Bound, Rejection>)> = members
                 .par_iter()
                 .map(|&(entry, case)| {
                     let alternative = &questions[entry][case];
@@ -232,13 +255,15 @@ fn elements<'a>(network: &'a Network, atoms: &'a [Atom]) -> impl Iterator<Item =
 }
 
 /// The largest value of the alternative's conditions, which must rule it out.
-fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<f64, String> {
+fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, String> {
     let targets: Vec<Element> = elements(context.network, &case.atoms).collect();
     let cone = Cone::of(context.network, &targets).map_err(|e| e.to_string())?;
-    let value = Judge::new(context, &cone, &case.atoms).judge(proof)?;
+    let judge = Judge::new(context, &cone, &case.atoms);
+    let value = judge.judge(proof)?;
     // A sum of conditions of which one is strict cannot be 0 either; none is made use of.
     if value < 0.0 {
-        Ok(value)
+        let margin = judge.margin();
+        Ok(Bound { value, margin })
     } else {
         Err(format!("the bound {value} does not rule it out"))
     }

@@ -15,6 +15,8 @@ pub const HELP: &str = "Exit codes: 0 done, 1 a gate or check failed, 2 bad usag
 pub enum Status {
     /// It did what was asked.
     Done,
+    /// It did, and a gate or check failed.
+    Failed,
     /// The arguments or files are at fault.
     BadInput,
     /// We are at fault.
@@ -25,6 +27,7 @@ impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {
         Self::from(match status {
             Status::Done => 0,
+            Status::Failed => 1,
             Status::BadInput => 2,
             Status::Internal => 3,
         })

@@ -1,6 +1,7 @@
 //! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
 
 mod arguments;
+mod check;
 mod coverage;
 mod criteria;
 mod eval;
@@ -34,6 +35,7 @@ enum Command {
     Eval(eval::Eval),
     Coverage(Box<coverage::Coverage>),
     Verify(verify::Verify),
+    Check(check::Check),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(),
         Command::Coverage(coverage) => coverage.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Check(check) => check.run(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_check::{Certificate, Region, sha256};
+use deepconcolic_check::{Certificate, Region, hex, sha256};
 use deepconcolic_network::{Network, Point};
 use deepconcolic_proofs::{Limits, Verdict, prove};
 use deepconcolic_spec::{Property, Requirement, Signature};
@@ -176,14 +176,19 @@ fn counterexample(network: &Network, input: &[f32]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let output = network.logits(input);
     debug_assert_eq!(output.len(), network.elements(Point::Logits));
-    lines.extend(input.iter().enumerate().map(|(i, x)| format!("(X_{i} {x})")));
-    lines.extend(output.iter().enumerate().map(|(i, y)| format!("(Y_{i} {y})")));
+    lines.extend(
+        input
+            .iter()
+            .enumerate()
+            .map(|(i, x)| format!("(X_{i} {x})")),
+    );
+    lines.extend(
+        output
+            .iter()
+            .enumerate()
+            .map(|(i, y)| format!("(Y_{i} {y})")),
+    );
     format!("({})\n", lines.join("\n "))
-}
-
-/// Hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The bytes of a file, or which file cannot be read.

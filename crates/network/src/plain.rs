@@ -2,8 +2,8 @@
 //! maximum. For analyses that bring their own arithmetic, above all a checker that must share none
 //! with the search it checks.
 
-use crate::network::{Network, Point, Source, ValueId};
 use crate::Shape;
+use crate::network::{Network, Point, Source, ValueId};
 use crate::operator::{Backward, Batch, Nature, Operand, PhaseRow};
 
 /// One straight part of a curve: `slope * x + intercept` from `from` to where the next part begins.

@@ -5,6 +5,8 @@
 //! taken. So the derivative by a slope is the coefficient there times the value that the line is
 //! applied to, at the corner of the box where the least value lies: one pass back, one forward.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes")]
+
 use crate::lanes::{LANES, Lanes, all};
 use crate::lines::{UnitLines, default_share, lines, value};
 use crate::objective::{Condition, seed};
@@ -85,8 +87,7 @@ impl<'a> Ascent<'a> {
                     continue;
                 };
                 let (left, right) = (curves.parts[0], curves.parts[1]);
-                let slope =
-                    (value(&curves.parts, u) - value(&curves.parts, l)) / (u - l);
+                let slope = (value(&curves.parts, u) - value(&curves.parts, l)) / (u - l);
                 free.push(Free {
                     unit,
                     variable: curves.first + k,
@@ -151,7 +152,8 @@ impl<'a> Ascent<'a> {
             }
             let multipliers = state.conditions(&self.free);
             let to = self.program.steps.len();
-            self.backward.run(self.program, to, &self.lines, &multipliers);
+            self.backward
+                .run(self.program, to, &self.lines, &multipliers);
             let bound = self.backward.lower(&self.ends);
             for lane in 0..lanes {
                 if bound[lane] > best[lane].bound {
@@ -268,7 +270,12 @@ impl<'a> Ascent<'a> {
             }
             let z = self.values[free.input][lane];
             let exact = free.at_kink
-                + (z - free.kink) * if z >= free.kink { free.right } else { free.left };
+                + (z - free.kink)
+                    * if z >= free.kink {
+                        free.right
+                    } else {
+                        free.left
+                    };
             let gap = (a * (self.values[free.variable][lane] - exact)).abs();
             let depth = (free.chord.0 * free.kink + free.chord.1 - free.at_kink).abs();
             Some((gap + 0.1 * a.abs() * depth, number as u32))

@@ -1,6 +1,8 @@
 //! A cheap search for witnesses before anything is proven: gradient steps from the centre of the box,
 //! its corners and random points, sixteen at a time.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes")]
+
 use deepconcolic_network::vectorised;
 
 use crate::lanes::{LANES, Lanes, all};
@@ -8,6 +10,9 @@ use crate::lines::UnitLines;
 use crate::objective::{Condition, seed};
 use crate::pass::{Backward, Follow, forward};
 use crate::program::Program;
+
+/// As [`crate::phases::Confirm`], for one of several questions.
+type ConfirmOne<'a> = dyn Fn(usize, &[f64]) -> Option<Vec<f32>> + 'a;
 
 /// How hard to look.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +49,7 @@ impl Attack {
         questions: &[&[Condition]],
         ends: &[[f64; 2]],
         seed_number: u64,
-        confirm: &dyn Fn(usize, &[f64]) -> Option<Vec<f32>>,
+        confirm: &ConfirmOne<'_>,
     ) -> Vec<Option<Vec<f32>>> {
         let mut found: Vec<Option<Vec<f32>>> = vec![None; questions.len()];
         let mut values = vec![all(0.0); program.variables];
@@ -92,11 +97,7 @@ impl Attack {
 }
 
 /// In each lane, the condition that is furthest from holding, and its value.
-fn worst(
-    asked: &[usize],
-    questions: &[&[Condition]],
-    values: &[Lanes],
-) -> [(usize, f64); LANES] {
+fn worst(asked: &[usize], questions: &[&[Condition]], values: &[Lanes]) -> [(usize, f64); LANES] {
     let mut worst = [(0, f64::INFINITY); LANES];
     for ((lane, worst), &question) in worst.iter_mut().enumerate().zip(asked) {
         for (number, condition) in questions[question].iter().enumerate() {

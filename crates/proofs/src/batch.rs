@@ -124,7 +124,14 @@ pub fn prove_neurons(
         }
     }
     let boxes: Vec<Region> = regions.iter().map(|(region, _)| region.clone()).collect();
-    Ok(conclude(network, model, requirements, &boxes, states, witnesses))
+    Ok(conclude(
+        network,
+        model,
+        requirements,
+        &boxes,
+        states,
+        witnesses,
+    ))
 }
 
 /// Puts the refuted ones into a certificate and has it checked.
@@ -194,7 +201,13 @@ fn question(
 ) -> Result<Question, Unsupported> {
     let mut alternatives = cases(requirement, network, region)?;
     match (alternatives.pop(), alternatives.len()) {
-        (Some(Case { region: own, mut atoms }), 0) if own == *region && atoms.len() == 1 => {
+        (
+            Some(Case {
+                region: own,
+                mut atoms,
+            }),
+            0,
+        ) if own == *region && atoms.len() == 1 => {
             let atom = atoms.swap_remove(0);
             match atom.terms[..] {
                 [term] if term.point != Point::Input => Ok(Question {
@@ -273,11 +286,7 @@ impl Batch<'_> {
     }
 
     /// Everything that can be said about the neurons of one pixel.
-    fn group(
-        &self,
-        group: &[usize],
-        knowledge: &Knowledge<'_>,
-    ) -> Result<Vec<Found>, Unsupported> {
+    fn group(&self, group: &[usize], knowledge: &Knowledge<'_>) -> Result<Vec<Found>, Unsupported> {
         let group: Vec<usize> = group
             .iter()
             .copied()
@@ -308,7 +317,7 @@ impl Batch<'_> {
                 batch: self,
                 group: &group,
                 conditions: &conditions,
-                chunk,
+                members: chunk,
             };
             found.extend(work.settle(&mut ascent));
         }
@@ -368,7 +377,7 @@ struct Chunk<'a> {
     batch: &'a Batch<'a>,
     group: &'a [usize],
     conditions: &'a [Vec<Condition>],
-    chunk: &'a [usize],
+    members: &'a [usize],
 }
 
 impl Chunk<'_> {
@@ -380,11 +389,11 @@ impl Chunk<'_> {
         };
         // Plain bounds settle most.
         let first = Steps { most: 1, rate: 0.0 };
-        let start = vec![ascent.start(1); self.chunk.len()];
-        let reached = ascent.climb(&lanes(self.chunk), &start, first);
+        let start = vec![ascent.start(1); self.members.len()];
+        let reached = ascent.climb(&lanes(self.members), &start, first);
         let mut found = Vec::new();
         let mut open = Vec::new();
-        for (&member, reached) in self.chunk.iter().zip(reached) {
+        for (&member, reached) in self.members.iter().zip(reached) {
             if reached.bound > CLEAR {
                 found.push(self.refuted(member, ascent, &reached.part));
             } else {

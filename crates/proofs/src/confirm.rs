@@ -3,9 +3,7 @@
 
 use deepconcolic_check::{Case, Region};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{
-    Assignment, Evaluator, Formula, InputSpace, Observations, Signature,
-};
+use deepconcolic_spec::{Assignment, Evaluator, Formula, InputSpace, Observations, Signature};
 
 /// Checks points of one alternative.
 pub(crate) struct Executor<'a> {
@@ -20,13 +18,8 @@ pub(crate) struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// `base` fills in the elements that a point leaves open; the centre of the region, if none.
-    pub fn new(
-        network: &'a Network,
-        goal: &'a Formula,
-        case: &'a Case,
-        base: Option<&[f32]>,
-    ) -> Self {
+    /// Elements that a point leaves open stand at the centre of the region.
+    pub fn new(network: &'a Network, goal: &'a Formula, case: &'a Case) -> Self {
         let mut points: Vec<Point> = Vec::new();
         for term in case.atoms.iter().flat_map(|atom| &atom.terms) {
             if !points.contains(&term.point) && term.point != Point::Input {
@@ -41,10 +34,7 @@ impl<'a> Executor<'a> {
             region: &case.region,
             points,
             depth: Signature::of(network).depth(),
-            base: base.map_or_else(
-                || centre.collect(),
-                |base| base.iter().map(|&x| f64::from(x)).collect(),
-            ),
+            base: centre.collect(),
             space: InputSpace::default(),
         }
     }

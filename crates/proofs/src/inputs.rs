@@ -1,6 +1,8 @@
 //! Branch and bound on the input box, for networks of few inputs: the box is halved where that
 //! matters most, and every unit is bounded anew in each half. Sixteen boxes are bounded side by side.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes")]
+
 use deepconcolic_check::{Leaf, Split};
 use rayon::prelude::*;
 
@@ -56,11 +58,6 @@ pub(crate) fn refute(
     let mut nodes = 0;
     while !open.is_empty() {
         if nodes >= effort.nodes || effort.is_over() {
-            eprintln!("DEBUG nodes {nodes} open {}", open.len());
-            for cell in open.iter().rev().step_by(open.len() / 10 + 1) {
-                let w: Vec<String> = cell.ends.iter().map(|e| format!("{:.5}", e[1] - e[0])).collect();
-                eprintln!("DEBUG {:.4} {w:?}", cell.bound);
-            }
             let worst = open.iter().map(|cell| cell.bound);
             return End::Open(-worst.fold(f64::INFINITY, f64::min));
         }
@@ -109,7 +106,6 @@ pub(crate) fn refute(
             }
         }
     }
-    eprintln!("DEBUG nodes {nodes}");
     End::Refuted(tree.finish())
 }
 

@@ -50,15 +50,15 @@ pub(crate) fn elements<'a>(
     terms.map(|term| network.element(term.point, term.element))
 }
 
-/// The program of an alternative, and its conditions over it.
+/// One program for several alternatives, and the conditions of each over it.
 pub(crate) fn program_of(
     network: &Network,
-    case: &Case,
-) -> Result<(Program, Vec<Condition>), Unsupported> {
-    let targets: Vec<Element> = elements(network, &case.atoms).collect();
-    let program = Program::of(network, &targets)?;
+    cases: &[&Case],
+) -> Result<(Program, Vec<Vec<Condition>>), Unsupported> {
+    let all = cases.iter().flat_map(|case| elements(network, &case.atoms));
+    let program = Program::of(network, &all.collect::<Vec<Element>>())?;
     let mut variables = program.targets.iter();
-    let conditions = case.atoms.iter().map(|atom| Condition {
+    let mut condition = |atom: &Atom| Condition {
         terms: atom
             .terms
             .iter()
@@ -66,7 +66,10 @@ pub(crate) fn program_of(
             .map(|(term, &variable)| (variable, term.weight))
             .collect(),
         constant: atom.constant,
-    });
+    };
+    let conditions = cases
+        .iter()
+        .map(|case| case.atoms.iter().map(&mut condition).collect());
     let conditions = conditions.collect();
     Ok((program, conditions))
 }

@@ -1,6 +1,12 @@
 //! Passes over a program, many lanes side by side: coefficients pulled back to the input with every
 //! curve replaced by a line, and values carried forward along the lines that were taken.
 
+#![expect(
+    clippy::inline_always,
+    clippy::needless_range_loop,
+    reason = "loops over lanes, inlined into the function compiled for wide vectors"
+)]
+
 use deepconcolic_network::vectorised;
 
 use crate::lanes::{LANES, Lanes, all};

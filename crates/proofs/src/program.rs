@@ -22,7 +22,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    #[inline(always)]
+    #[inline]
     pub fn row(&self, k: usize) -> (&[u32], &[f64]) {
         let range = self.starts[k] as usize..self.starts[k + 1] as usize;
         (&self.index[range.clone()], &self.weight[range])

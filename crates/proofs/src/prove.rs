@@ -9,11 +9,12 @@ use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Formula, Requirement};
 use rayon::prelude::*;
 
-use crate::ascent::{Ascent, Steps};
+use crate::ascent::{Ascent, Part, Reached, Steps};
 use crate::attack::Attack;
 use crate::confirm::Executor;
 use crate::inputs;
 use crate::knowledge::Knowledge;
+use crate::lanes::LANES;
 use crate::objective::{Condition, elements, program_of};
 use crate::phases::{self, Effort, End};
 use crate::program::Program;
@@ -69,34 +70,25 @@ pub fn prove(
 ) -> Result<Verdict, Unsupported> {
     let alternatives = cases(requirement, network, region)?;
     let goal = requirement.goal();
-    let search = Search {
-        network,
-        goal: &goal,
-        limits,
-    };
-    let questions: Vec<Question<'_>> = alternatives
-        .iter()
-        .map(|case| Question::new(network, case))
-        .collect::<Result<_, _>>()?;
-    if let Some(input) = search.attack(&questions) {
-        return Ok(Verdict::Witness(input));
-    }
-    let mut proofs: Vec<Option<Proof>> = vec![None; questions.len()];
+    let mut proofs: Vec<Option<Proof>> = vec![None; alternatives.len()];
+    let mut scenes = Vec::new();
     for members in boxes(&alternatives) {
-        let mut knowledge = Knowledge::new(network, alternatives[members[0]].region.clone());
-        let atoms = members.iter().map(|&m| &alternatives[m].atoms);
-        let targets: Vec<Element> = atoms.flat_map(|a| elements(network, a)).collect();
-        knowledge.prepare(&targets)?;
-        let ends: Vec<(usize, End)> = members
-            .par_iter()
-            .map(|&m| (m, search.refute(&questions[m], &knowledge)))
-            .collect();
-        for (member, end) in ends {
-            match end {
-                End::Refuted(proof) => proofs[member] = Some(proof),
-                End::Witness(input) => return Ok(Verdict::Witness(input)),
-                End::Open(bound) => return Ok(Verdict::Open { bound }),
+        let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
+        let scene = Scene::new(network, &goal, limits, cases)?;
+        if let Some(input) = scene.attack() {
+            return Ok(Verdict::Witness(input));
+        }
+        scenes.push((members, scene));
+    }
+    for (members, scene) in &scenes {
+        match scene.refute()? {
+            Answer::Refuted(found) => {
+                for (&member, proof) in members.iter().zip(found) {
+                    proofs[member] = Some(proof);
+                }
             }
+            Answer::Witness(input) => return Ok(Verdict::Witness(input)),
+            Answer::Open(bound) => return Ok(Verdict::Open { bound }),
         }
     }
     let certificate = Certificate {
@@ -114,10 +106,8 @@ pub fn prove(
     };
     Ok(match check(network, &certificate, &expectation) {
         Ok(_) => Verdict::Infeasible(Box::new(certificate)),
-        Err(reason) => {
-            eprintln!("DEBUG {reason}");
-            Verdict::Open { bound: 0.0 }
-        }
+        // What the checker does not accept is not claimed.
+        Err(_) => Verdict::Open { bound: 0.0 },
     })
 }
 
@@ -134,28 +124,21 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
     boxes
 }
 
-/// An alternative with its program.
-struct Question<'a> {
-    case: &'a Case,
+/// Alternatives over the same box.
+struct Scene<'a> {
+    network: &'a Network,
+    limits: &'a Limits,
+    cases: Vec<&'a Case>,
     program: Program,
-    conditions: Vec<Condition>,
+    conditions: Vec<Vec<Condition>>,
+    executors: Vec<Executor<'a>>,
 }
 
-impl<'a> Question<'a> {
-    fn new(network: &Network, case: &'a Case) -> Result<Self, Unsupported> {
-        let (program, conditions) = program_of(network, case)?;
-        Ok(Self {
-            case,
-            program,
-            conditions,
-        })
-    }
-
-    fn ends(&self) -> Vec<[f64; 2]> {
-        let Region { lower, upper } = &self.case.region;
-        let ends = |&e: &usize| [lower[e], upper[e]];
-        self.program.inputs.iter().map(ends).collect()
-    }
+/// How all alternatives of a box ended.
+enum Answer {
+    Refuted(Vec<Proof>),
+    Witness(Vec<f32>),
+    Open(f64),
 }
 
 /// Steps at the root: worth more than elsewhere, since every part starts from there.
@@ -163,58 +146,145 @@ const ROOT: Steps = Steps {
     most: 40,
     rate: 0.2,
 };
+/// Steps at each part below the root.
+const BELOW: Steps = Steps {
+    most: 12,
+    rate: 0.1,
+};
+/// Nodes for each alternative in the first round, and how many times more in each further one: an
+/// alternative that has a witness must not wait for one that is hard to refute.
+const FIRST_ROUND: usize = 256;
+const ROUND_FACTOR: usize = 8;
 
-struct Search<'a> {
-    network: &'a Network,
-    goal: &'a Formula,
-    limits: &'a Limits,
-}
+impl<'a> Scene<'a> {
+    fn new(
+        network: &'a Network,
+        goal: &'a Formula,
+        limits: &'a Limits,
+        cases: Vec<&'a Case>,
+    ) -> Result<Self, Unsupported> {
+        let (program, conditions) = program_of(network, &cases)?;
+        let executor = |case: &&'a Case| Executor::new(network, goal, case);
+        Ok(Self {
+            executors: cases.iter().map(executor).collect(),
+            network,
+            limits,
+            cases,
+            program,
+            conditions,
+        })
+    }
 
-impl Search<'_> {
-    fn attack(&self, questions: &[Question<'_>]) -> Option<Vec<f32>> {
-        let attack = Attack {
-            batches: self.limits.attacks,
-            steps: 40,
-        };
-        questions.iter().enumerate().find_map(|(number, question)| {
-            let executor = Executor::new(self.network, self.goal, question.case, None);
-            let program = &question.program;
-            let confirm = |_: usize, point: &[f64]| executor.confirm(&program.inputs, point);
-            let (ends, asked) = (question.ends(), [&question.conditions[..]]);
-            let found = attack.run(program, &asked, &ends, number as u64, &confirm);
+    fn ends(&self) -> Vec<[f64; 2]> {
+        let Region { lower, upper } = &self.cases[0].region;
+        let ends = |&e: &usize| [lower[e], upper[e]];
+        self.program.inputs.iter().map(ends).collect()
+    }
+
+    fn confirm(&self, case: usize, point: &[f64]) -> Option<Vec<f32>> {
+        self.executors[case].confirm(&self.program.inputs, point)
+    }
+
+    fn attack(&self) -> Option<Vec<f32>> {
+        let ends = self.ends();
+        let numbers: Vec<usize> = (0..self.cases.len()).collect();
+        numbers.chunks(LANES).find_map(|chunk| {
+            let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
+            let attack = Attack {
+                batches: self.limits.attacks * chunk.len(),
+                steps: 40,
+            };
+            let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
+            let found = attack.run(&self.program, &asked, &ends, chunk[0] as u64, &confirm);
             found.into_iter().flatten().next()
         })
     }
 
-    fn refute(&self, question: &Question<'_>, knowledge: &Knowledge<'_>) -> End {
-        let executor = Executor::new(self.network, self.goal, question.case, None);
-        let program = &question.program;
-        let confirm = |point: &[f64]| executor.confirm(&program.inputs, point);
-        let bounds = knowledge.bounds(program);
+    fn refute(&self) -> Result<Answer, Unsupported> {
+        let mut knowledge = Knowledge::new(self.network, self.cases[0].region.clone());
+        let atoms = self.cases.iter().map(|case| &case.atoms);
+        let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
+        knowledge.prepare(&targets)?;
+        let few = self.program.inputs.len() <= self.limits.few_inputs;
+        let roots = if few {
+            vec![None; self.cases.len()]
+        } else {
+            self.roots(&knowledge)
+        };
+        let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
+        let mut nodes = FIRST_ROUND.min(self.limits.nodes);
+        loop {
+            let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
+            let ends: Vec<(usize, End)> = open
+                .par_iter()
+                .map(|&case| {
+                    (
+                        case,
+                        self.round(case, roots[case].as_ref(), nodes, &knowledge),
+                    )
+                })
+                .collect();
+            let mut worst = f64::NEG_INFINITY;
+            for (case, end) in ends {
+                match end {
+                    End::Refuted(proof) => proofs[case] = Some(proof),
+                    End::Witness(input) => return Ok(Answer::Witness(input)),
+                    End::Open(bound) => worst = worst.max(bound),
+                }
+            }
+            if worst == f64::NEG_INFINITY {
+                return Ok(Answer::Refuted(proofs.into_iter().flatten().collect()));
+            }
+            let over = self
+                .limits
+                .deadline
+                .is_some_and(|end| Instant::now() >= end);
+            if nodes >= self.limits.nodes || over {
+                return Ok(Answer::Open(worst));
+            }
+            nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
+        }
+    }
+
+    /// Optimised bounds over the whole box, alternatives side by side.
+    fn roots(&self, knowledge: &Knowledge<'_>) -> Vec<Option<Reached>> {
+        let bounds = knowledge.bounds(&self.program);
+        let mut ascent = Ascent::new(&self.program, knowledge.ends(&self.program), &bounds);
+        let mut roots = Vec::new();
+        for chunk in self.conditions.chunks(LANES) {
+            let asked: Vec<&[Condition]> = chunk.iter().map(|c| &c[..]).collect();
+            let start: Vec<Part> = chunk.iter().map(|c| ascent.start(c.len())).collect();
+            roots.extend(ascent.climb(&asked, &start, ROOT).into_iter().map(Some));
+        }
+        roots
+    }
+
+    /// One alternative, so many nodes.
+    fn round(
+        &self,
+        case: usize,
+        root: Option<&Reached>,
+        nodes: usize,
+        knowledge: &Knowledge<'_>,
+    ) -> End {
+        let confirm = |point: &[f64]| self.confirm(case, point);
+        let bounds = knowledge.bounds(&self.program);
         let effort = Effort {
-            nodes: self.limits.nodes,
-            below: Steps {
-                most: 12,
-                rate: 0.1,
-            },
+            nodes,
+            below: BELOW,
             deadline: self.limits.deadline,
         };
-        let conditions = &question.conditions;
-        if program.inputs.len() <= self.limits.few_inputs {
-            let ends = question.ends();
-            return inputs::refute(program, conditions, ends, bounds, &effort, &confirm);
-        }
-        let mut ascent = Ascent::new(program, knowledge.ends(program), &bounds);
-        let start = ascent.start(conditions.len());
-        let root = ascent.climb(&[conditions], &[start], ROOT);
-        for (_, corner) in ascent.witnesses(&[conditions]) {
-            if let Some(input) = confirm(&corner) {
-                return End::Witness(input);
+        let conditions = &self.conditions[case];
+        match root {
+            Some(root) => {
+                let ends = knowledge.ends(&self.program);
+                let mut ascent = Ascent::new(&self.program, ends, &bounds);
+                phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm)
             }
-        }
-        match root.into_iter().next() {
-            Some(root) => phases::refute(&mut ascent, conditions, root, &effort, &confirm),
-            None => End::Open(f64::INFINITY),
+            None => {
+                let ends = self.ends();
+                inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
+            }
         }
     }
 }

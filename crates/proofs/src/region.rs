@@ -31,7 +31,8 @@ pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<(Region, Vec<f32>
             .map(|seed| {
                 let reach = |e: usize| radius * space.units.widths[e];
                 let lower = (0..seed.len()).map(|e| below(f64::from(seed[e]), reach(e), low[e]));
-                let upper = (0..seed.len()).map(|e| -below(-f64::from(seed[e]), reach(e), -high[e]));
+                let upper =
+                    (0..seed.len()).map(|e| -below(-f64::from(seed[e]), reach(e), -high[e]));
                 let region = Region {
                     lower: lower.collect(),
                     upper: upper.collect(),
@@ -42,7 +43,12 @@ pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<(Region, Vec<f32>
         Extent::Boxes(boxes) => boxes
             .iter()
             .map(|(lower, upper)| {
-                let meet = |e: usize| (f64::from(lower[e]).max(low[e]), f64::from(upper[e]).min(high[e]));
+                let meet = |e: usize| {
+                    (
+                        f64::from(lower[e]).max(low[e]),
+                        f64::from(upper[e]).min(high[e]),
+                    )
+                };
                 let (lower, upper) = (0..lower.len()).map(meet).unzip();
                 let region = Region { lower, upper };
                 let point = inner(&region);

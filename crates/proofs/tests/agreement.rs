@@ -8,7 +8,7 @@ use deepconcolic_testing::{Family, Random, network};
 #[test]
 fn verdicts_agree_with_dense_sampling() {
     let mut settled = [0; 3];
-    for seed in 0..40 {
+    for seed in 0..18 {
         let family = [Family::Relu, Family::Image, Family::PiecewiseLinear][seed % 3];
         let network = network(family, seed as u64);
         let elements = network.input_elements();
@@ -21,8 +21,7 @@ fn verdicts_agree_with_dense_sampling() {
         let mut random = Random::new(seed as u64);
         for few_inputs in [0, 100] {
             for threshold in [0.0, 0.5, 1.0, 2.0] {
-                let text =
-                    format!("exists x: v[x][{output},0] - v[x][{output},1] >= {threshold}");
+                let text = format!("exists x: v[x][{output},0] - v[x][{output},1] >= {threshold}");
                 let file = RequirementFile::parse(&text).unwrap();
                 let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
                 let limits = Limits {
@@ -45,7 +44,7 @@ fn verdicts_agree_with_dense_sampling() {
                     }
                     Verdict::Infeasible(_) => {
                         settled[1] += 1;
-                        for _ in 0..2000 {
+                        for _ in 0..1000 {
                             let x = random.list(elements, -0.5, 0.5);
                             let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
                             assert!(difference(&x) < threshold);
@@ -57,5 +56,5 @@ fn verdicts_agree_with_dense_sampling() {
         }
     }
     println!("{settled:?}");
-    assert!(settled[0] > 20 && settled[1] > 20, "{settled:?}");
+    assert!(settled[0] > 10 && settled[1] > 10, "{settled:?}");
 }

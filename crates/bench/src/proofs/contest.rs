@@ -53,13 +53,18 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<Vec<Verdict>, BenchError> {
     let mut expected = [0; 2];
     let (mut wrong, mut times, mut checks) = (0, Vec::new(), [0.0; 2]);
     for instance in instances.iter().step_by(plan.every.max(1)) {
-        let timeout = plan.timeout.unwrap_or(instance.timeout).min(instance.timeout);
+        let timeout = plan
+            .timeout
+            .unwrap_or(instance.timeout)
+            .min(instance.timeout);
         let ended = answer(&folder, instance, timeout)?;
         for (kind, word) in ["sat", "unsat"].into_iter().enumerate() {
             expected[kind] += usize::from(instance.verdict == word);
             let same = instance.verdict == word && ended.word == word;
             right[kind] += usize::from(same);
-            wrong += usize::from(ended.word == word && instance.verdict != word && instance.verdict != "unknown");
+            wrong += usize::from(
+                ended.word == word && instance.verdict != word && instance.verdict != "unknown",
+            );
         }
         if ended.word != "unknown" {
             times.push(ended.seconds);
@@ -91,11 +96,17 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<Vec<Verdict>, BenchError> {
     Ok(vec![
         Verdict::new(format!("{}: {wrong} wrong verdicts", plan.name), wrong == 0),
         Verdict::new(
-            format!("{}: {} of {} sat, wanted {}", plan.name, right[0], expected[0], plan.wanted[0]),
+            format!(
+                "{}: {} of {} sat, wanted {}",
+                plan.name, right[0], expected[0], plan.wanted[0]
+            ),
             enough(0),
         ),
         Verdict::new(
-            format!("{}: {} of {} unsat, wanted {}", plan.name, right[1], expected[1], plan.wanted[1]),
+            format!(
+                "{}: {} of {} unsat, wanted {}",
+                plan.name, right[1], expected[1], plan.wanted[1]
+            ),
             enough(1),
         ),
     ])

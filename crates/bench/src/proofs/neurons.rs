@@ -67,11 +67,17 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
     let found = prove_neurons(&network, &digest, &requirements, &boxes, &limits)
         .map_err(|e| BenchError::NoModel(e.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();
-    println!("{:>6} {:>8} {:>8} {:>11} {:>6}", "layer", "neurons", "covered", "infeasible", "open");
+    println!(
+        "{:>6} {:>8} {:>8} {:>11} {:>6}",
+        "layer", "neurons", "covered", "infeasible", "open"
+    );
     let (mut resolved, mut total) = (0, 0);
     for layer in 0..layers {
         let neurons = network.layers()[layer].neurons();
-        let mine = asked.iter().zip(&found.findings).filter(|((l, _), _)| *l == layer);
+        let mine = asked
+            .iter()
+            .zip(&found.findings)
+            .filter(|((l, _), _)| *l == layer);
         let mut counts = [0; 3];
         for (_, finding) in mine {
             counts[match finding {
@@ -81,7 +87,12 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
             }] += 1;
         }
         let covered = neurons - counts[1] - counts[2];
-        println!("{:>6} {neurons:>8} {covered:>8} {:>11} {:>6}", layer + 2, counts[1], counts[2]);
+        println!(
+            "{:>6} {neurons:>8} {covered:>8} {:>11} {:>6}",
+            layer + 2,
+            counts[1],
+            counts[2]
+        );
         resolved += neurons - counts[2];
         total += neurons;
     }
@@ -103,7 +114,10 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         again.elapsed().as_secs_f64()
     );
     Ok(vec![
-        Verdict::new(format!("{}: certificates accepted", question.model), accepted),
+        Verdict::new(
+            format!("{}: certificates accepted", question.model),
+            accepted,
+        ),
         Verdict::new(
             format!(
                 "{}: {:.2} % resolved, wanted {:.0} %",
