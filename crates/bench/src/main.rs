@@ -112,7 +112,7 @@ struct Proofs {
     #[arg(long, default_value_t = usize::MAX)]
     layers: usize,
     /// Most parts of the region for each neuron.
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 1000)]
     nodes: usize,
     /// The radius round the paper's seed.
     #[arg(long, default_value_t = 0.3)]

@@ -52,6 +52,8 @@ pub(crate) struct Reached {
     pub part: Part,
     /// The free unit to split on next: the one whose line is furthest off.
     pub branch: Option<u32>,
+    /// How often the part was taken up with nothing left to split.
+    pub tries: u8,
 }
 
 /// Steps of the ascent.
@@ -137,6 +139,7 @@ impl<'a> Ascent<'a> {
                 bound: f64::NEG_INFINITY,
                 part: part.clone(),
                 branch: None,
+                tries: 0,
             })
             .collect();
         for step in 0..steps.most.max(1) {
@@ -362,7 +365,7 @@ impl State {
                     *share = (*share + rate * along).clamp(0.0, 1.0);
                 } else {
                     let multiplier = &mut self.multipliers[number][lane];
-                    let room = 0.5 * rate * scale[lane];
+                    let room = 2.0 * rate * scale[lane];
                     *multiplier = (*multiplier + room * along).max(0.0);
                 }
             }

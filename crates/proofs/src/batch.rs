@@ -23,6 +23,9 @@ use crate::program::Program;
 pub struct BatchLimits {
     /// Most parts of the region that are bounded, for each requirement.
     pub nodes: usize,
+    /// Most parts times coefficients of the requirement's cone: a neuron that sees much of the
+    /// network gets fewer parts.
+    pub work: usize,
     /// Steps that optimise the slopes of a bound before anything is split.
     pub steps: usize,
     /// Batches of sixteen points that gradient steps start from.
@@ -32,7 +35,8 @@ pub struct BatchLimits {
 impl Default for BatchLimits {
     fn default() -> Self {
         Self {
-            nodes: 400,
+            nodes: 1000,
+            work: 10_000_000,
             steps: 30,
             attacks: 2,
         }
@@ -433,7 +437,7 @@ impl Chunk<'_> {
             rate: 0.25,
         };
         let effort = Effort {
-            nodes: limits.nodes,
+            nodes: limits.nodes.min(limits.work / program.terms().max(1)),
             below: Steps {
                 most: 8,
                 rate: 0.15,

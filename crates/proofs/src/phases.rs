@@ -38,6 +38,14 @@ pub(crate) enum End {
     Open(f64),
 }
 
+/// Steps where every phase that matters is fixed: the multipliers alone must settle the part.
+const PATIENT: Steps = Steps {
+    most: 120,
+    rate: 0.5,
+};
+/// How often such a part is taken up.
+const MOST_TRIES: u8 = 6;
+
 /// Turns values of the input variables into an input that really meets the goal, if it does.
 pub(crate) type Confirm<'a> = dyn Fn(&[f64]) -> Option<Vec<f32>> + Sync + 'a;
 
@@ -94,13 +102,20 @@ pub(crate) fn refute(
         }
         let mut parts = Vec::with_capacity(LANES);
         let mut places = Vec::with_capacity(LANES);
-        while parts.len() < LANES
+        let mut steps = effort.below;
+        while parts.len() + 1 < LANES
             && let Some(next) = open.pop()
         {
             let Some(branch) = next.reached.branch else {
-                // Every phase is fixed and the bound still leaves room: rounding, or a witness
-                // that float execution does not confirm.
-                return End::Open(bound);
+                if next.reached.tries == MOST_TRIES {
+                    // The bound still leaves room: rounding, or a witness that execution does not
+                    // confirm.
+                    return End::Open(bound);
+                }
+                steps = PATIENT;
+                parts.push(next.reached.part);
+                places.push((next.at, next.reached.tries + 1));
+                continue;
             };
             let unit = ascent.program.units[ascent.free[branch as usize].unit];
             let halves = tree.split(next.at, Split::Phase(unit));
@@ -109,18 +124,19 @@ pub(crate) fn refute(
                 part.phases.push((branch, above));
                 part.multipliers.push(0.0);
                 parts.push(part);
-                places.push(half);
+                places.push((half, 0));
             }
         }
         nodes += parts.len();
         let lanes: Vec<&[Condition]> = vec![conditions; parts.len()];
-        let reached = ascent.climb(&lanes, &parts, effort.below);
+        let reached = ascent.climb(&lanes, &parts, steps);
         for (_, corner) in ascent.witnesses(&lanes) {
             if let Some(input) = confirm(&corner) {
                 return End::Witness(input);
             }
         }
-        for (reached, at) in reached.into_iter().zip(places) {
+        for (mut reached, (at, tries)) in reached.into_iter().zip(places) {
+            reached.tries = tries;
             if reached.bound > CLEAR {
                 tree.close(at, leaf(ascent, &reached.part));
             } else {

@@ -165,6 +165,15 @@ impl Program {
         })
     }
 
+    /// How many coefficients there are: what a pass costs.
+    pub fn terms(&self) -> usize {
+        let terms = |step: &Step| match step {
+            Step::Sums(sums) => sums.rows.index.len(),
+            Step::Curves(_) => 0,
+        };
+        self.steps.iter().map(terms).sum()
+    }
+
     /// The curves, first to last.
     pub fn curves(&self) -> impl Iterator<Item = &Curves> {
         self.steps.iter().filter_map(|step| match step {

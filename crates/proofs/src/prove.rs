@@ -275,16 +275,12 @@ impl<'a> Scene<'a> {
             deadline: self.limits.deadline,
         };
         let conditions = &self.conditions[case];
-        match root {
-            Some(root) => {
-                let ends = knowledge.ends(&self.program);
-                let mut ascent = Ascent::new(&self.program, ends, &bounds);
-                phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm)
-            }
-            None => {
-                let ends = self.ends();
-                inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
-            }
+        if let Some(root) = root {
+            let ends = knowledge.ends(&self.program);
+            let mut ascent = Ascent::new(&self.program, ends, &bounds);
+            return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
         }
+        let ends = self.ends();
+        inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
     }
 }
