@@ -6,7 +6,7 @@ use deepconcolic_check::audit::Shown;
 use deepconcolic_check::{Audit, PairClaim, Slot};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
-use deepconcolic_spec::criteria::Family;
+use deepconcolic_spec::criteria::{Family, Group};
 
 use crate::error::ArchiveError;
 
@@ -87,6 +87,20 @@ impl RequirementTable {
             }
         }
         table
+    }
+
+    /// Notes that a requirement is infeasible, by this certificate. Only what is open can be.
+    pub fn refute(&mut self, row: usize, certificate: i64) {
+        if self.state[row] == State::Unresolved as u8 {
+            self.state[row] = State::Infeasible as u8;
+            self.certificate[row] = certificate;
+        }
+    }
+
+    /// The row of a requirement in a table that has a row for every slot.
+    pub fn row(family: &dyn Family, slot: Slot) -> usize {
+        let before = family.groups().iter().take(slot.group as usize);
+        before.map(Group::slots).sum::<usize>() + slot.slot as usize
     }
 
     fn push(&mut self, state: State, shown: Shown, paired: bool) {

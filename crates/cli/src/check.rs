@@ -1,23 +1,26 @@
 //! `check`: judges the certificates of a folder with the independent checker.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use deepconcolic_archive::State;
 use deepconcolic_check::{Bound, Certificate, Expectation, Region, check, hex, sha256};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 
-use crate::Outcome;
 use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
+use crate::replay::{Replay, RunOnDisk};
 use crate::verify::{CERTIFICATE, RECORD, Record, question, read};
+use crate::{Outcome, outcome, prove};
 
 /// Check every certificate of a folder independently; exit code 1 if one is rejected
 #[derive(Args)]
 pub struct Check {
-    /// A folder that `verify --out` wrote
+    /// A folder that `run` or `verify --out` wrote
     folder: PathBuf,
     /// Check against this model instead of the one that the folder names
     #[arg(long, value_name = "MODEL")]
@@ -33,6 +36,9 @@ impl Check {
     }
 
     fn work(&self) -> Outcome {
+        if self.folder.join(outcome::SUMMARY).exists() {
+            return self.run_folder();
+        }
         let record = self.record()?;
         let path = self.model.as_ref().unwrap_or(&record.model);
         let options = LoadOptions {
@@ -67,12 +73,69 @@ impl Check {
         }
     }
 
+    /// A run: its suite is run again, and every certificate is judged for the requirements that lean
+    /// on it.
+    fn run_folder(&self) -> Outcome {
+        let replayed = Replay::of(&self.folder, self.model.as_deref()).work()?;
+        let run = RunOnDisk::open(&self.folder, self.model.as_deref())?;
+        let mut out = io::stdout().lock();
+        let mut failed = replayed != Status::Done;
+        let mut by_certificate: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+        for row in 0..run.table.state.len() {
+            if run.table.state[row] == State::Infeasible as u8 {
+                let slot = run.table.slot(run.family.as_ref(), row);
+                let requirement = slot.and_then(|slot| {
+                    let (group, slot) = (slot.group as usize, slot.slot as usize);
+                    run.family.requirement(group, slot).ok()
+                });
+                let text = requirement.map_or_else(|| format!("row {row}"), |r| r.to_string());
+                let certificate = run.table.certificate[row];
+                by_certificate.entry(certificate).or_default().push(text);
+            }
+        }
+        let regions: Vec<Region> = prove::scope(&run.space, &run.seeds)
+            .into_iter()
+            .map(|(region, _)| region)
+            .collect();
+        let (mut accepted, mut requirements) = (0, 0);
+        for (number, texts) in &by_certificate {
+            let subject = Subject {
+                network: &run.network,
+                model: &read(&run.model)?,
+                regions: &regions,
+                requirements: Some(texts),
+            };
+            let file = prove::file(&self.folder.join(prove::CERTIFICATES), *number);
+            match subject.check(&file)? {
+                Ok(_) => {
+                    accepted += 1;
+                    requirements += texts.len();
+                }
+                Err(reason) => {
+                    failed = true;
+                    writeln!(out, "{}: rejected: {reason}", file.display())?;
+                }
+            }
+        }
+        writeln!(
+            out,
+            "certificates: {accepted} of {} accepted; {requirements} requirements cannot be met in the \
+             search region",
+            by_certificate.len()
+        )?;
+        Ok(if failed {
+            Status::GateFailed
+        } else {
+            Status::Done
+        })
+    }
+
     fn record(&self) -> Result<Record, Failure> {
         let path = self.folder.join(RECORD);
         let bytes = fs::read(&path).map_err(|e| {
             let folder = self.folder.display();
             Failure::Usage(format!(
-                "{folder} has no readable {RECORD} ({e}); name a folder that `verify --out` wrote"
+                "{folder} has no readable {RECORD} ({e}); name a folder that `run` or `verify --out` wrote"
             ))
         })?;
         serde_json::from_slice(&bytes)

@@ -15,6 +15,7 @@ mod outcome;
 mod plan;
 mod profile_file;
 mod progress;
+mod prove;
 mod region_file;
 mod replay;
 mod requirements;

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::exit::Failure;
 use crate::minimise::minimise;
 use crate::plan;
+use crate::prove::Proven;
 use crate::settings::Settings;
 
 /// Names of the files in the folder of a run.
@@ -85,6 +86,7 @@ pub struct Finished<'a> {
     pub judgements: &'a [Judgement],
     pub claims: &'a [PairClaim],
     pub minimise: bool,
+    pub proven: &'a Proven,
     pub data: &'a dyn Inputs,
     pub rng_seed: u64,
     pub limits: &'a Limits<'a>,
@@ -116,7 +118,13 @@ impl Finished<'_> {
         let audit = witnesses
             .audit(&suite.x, self.claims)
             .map_err(Failure::Internal)?;
-        let table = RequirementTable::new(self.family, &audit);
+        let mut table = RequirementTable::new(self.family, &audit);
+        for (&slot, &certificate) in &self.proven.infeasible {
+            table.refute(RequirementTable::row(self.family, slot), certificate);
+        }
+        for (&slot, &bound) in &self.proven.bounds {
+            table.bound[RequirementTable::row(self.family, slot)] = bound;
+        }
         table.write(&self.folder.file(REQUIREMENTS))?;
         let mut passes = self.passes;
         if self.minimise {
@@ -209,11 +217,20 @@ impl Finished<'_> {
         let groups = self.family.groups();
         let total: usize = groups.iter().map(Group::total).sum();
         let covered = audit.covered_count();
+        let infeasible: Vec<BitSet> = groups
+            .iter()
+            .enumerate()
+            .map(|(g, group)| {
+                let claimed = self.proven.of_group(g, group.slots());
+                claimed.without(&audit.covered[g])
+            })
+            .collect();
+        let refuted: usize = infeasible.iter().map(BitSet::count).sum();
         let requirements = RequirementSummary {
             total,
             covered,
-            infeasible: 0,
-            unresolved: total - covered,
+            infeasible: refuted,
+            unresolved: total - covered - refuted,
             fragile: audit.fragile_count(),
         };
         let part = |count: usize| {
@@ -250,8 +267,8 @@ impl Finished<'_> {
             accuracy,
             requirements,
             coverage: part(covered),
-            resolved: part(covered),
-            layers: layers(self.network, groups, &audit.covered),
+            resolved: part(covered + refuted),
+            layers: layers(self.network, groups, &audit.covered, &infeasible),
             classes: self.classes(suite),
             tests: TestSummary {
                 seeds,
@@ -337,9 +354,14 @@ fn adversarial(judgements: &[Judgement], generated: usize) -> AdversarialSummary
 }
 
 /// Figures by layer, in the order of the layers.
-fn layers(network: &Network, groups: &[Group], covered: &[BitSet]) -> Vec<LayerSummary> {
+fn layers(
+    network: &Network,
+    groups: &[Group],
+    covered: &[BitSet],
+    infeasible: &[BitSet],
+) -> Vec<LayerSummary> {
     let mut rows: Vec<LayerSummary> = Vec::new();
-    for (group, covered) in groups.iter().zip(covered) {
+    for ((group, covered), infeasible) in groups.iter().zip(covered).zip(infeasible) {
         let name = match group.layer {
             Some(layer) => network.layers()[layer].name(),
             None => "output",
@@ -349,13 +371,14 @@ fn layers(network: &Network, groups: &[Group], covered: &[BitSet]) -> Vec<LayerS
             name: name.to_owned(),
             total: group.total(),
             covered: done,
-            infeasible: 0,
-            unresolved: group.total() - done,
+            infeasible: infeasible.count(),
+            unresolved: group.total() - done - infeasible.count(),
         };
         match rows.iter_mut().find(|r| r.name == name) {
             Some(known) => {
                 known.total += row.total;
                 known.covered += row.covered;
+                known.infeasible += row.infeasible;
                 known.unresolved += row.unresolved;
             }
             None => rows.push(row),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::{ArchiveError, RequirementTable, State, SuiteTable, Summary};
@@ -40,23 +40,89 @@ struct Saved {
     table: RequirementTable,
 }
 
+/// A run as `check` needs it.
+pub struct RunOnDisk {
+    pub model: PathBuf,
+    pub network: Network,
+    pub family: Box<dyn Family>,
+    pub space: SearchSpace,
+    pub seeds: Vec<Vec<f32>>,
+    pub table: RequirementTable,
+}
+
+impl RunOnDisk {
+    /// Reads it, for its own model or another.
+    pub fn open(dir: &Path, model: Option<&Path>) -> Result<Self, Failure> {
+        let replay = Replay::of(dir, model);
+        let summary = replay.summary()?;
+        let settings: Settings = serde_json::from_value(summary.settings)
+            .map_err(|e| replay.damaged(outcome::SUMMARY, e.to_string()))?;
+        let arguments = replay.model_of(&settings);
+        let network = model::load(&arguments)?.network;
+        let suite = SuiteTable::read(&dir.join(outcome::SUITE), network.input_elements())?;
+        let rows = suite.x.chunks_exact(network.input_elements().max(1));
+        let seeds: Vec<Vec<f32>> = rows.take(suite.seeds()).map(<[f32]>::to_vec).collect();
+        let data = settings.data.open(&network).ok();
+        let space = replay.space(&settings, &network, data.as_ref())?;
+        Ok(Self {
+            family: replay.family(&settings, &network, &seeds, &space)?,
+            table: RequirementTable::read(&dir.join(outcome::REQUIREMENTS))?,
+            model: arguments.model,
+            network,
+            space,
+            seeds,
+        })
+    }
+}
+
 impl Replay {
+    /// Of a folder, for its own model or another.
+    pub fn of(dir: &Path, model: Option<&Path>) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            model: model.map(Path::to_owned),
+            threads: ThreadArguments { threads: None },
+        }
+    }
+
     /// Replays and reports.
     pub fn run(&self) -> Outcome {
         self.threads.run(|| self.work())?
     }
 
-    fn work(&self) -> Outcome {
-        let summary = self.summary()?;
-        let settings: Settings = serde_json::from_value(summary.settings.clone())
-            .map_err(|e| self.damaged(outcome::SUMMARY, e.to_string()))?;
-        let model = ModelArguments {
+    fn model_of(&self, settings: &Settings) -> ModelArguments {
+        ModelArguments {
             model: self
                 .model
                 .clone()
                 .unwrap_or_else(|| settings.model.model.clone()),
             ..settings.model.clone()
+        }
+    }
+
+    /// What the run required.
+    fn family(
+        &self,
+        settings: &Settings,
+        network: &Network,
+        seeds: &[Vec<f32>],
+        space: &SearchSpace,
+    ) -> Result<Box<dyn Family>, Failure> {
+        let profile = match plan::criterion(settings)? {
+            Some(criterion) if criterion.needs_profile() => {
+                profile_file::load(&self.dir.join(outcome::PROFILE), network)?
+            }
+            _ => None,
         };
+        plan::family(settings, network, seeds, &space.units, profile.as_ref())
+    }
+
+    /// Replays and reports, on the threads at hand.
+    pub fn work(&self) -> Outcome {
+        let summary = self.summary()?;
+        let settings: Settings = serde_json::from_value(summary.settings.clone())
+            .map_err(|e| self.damaged(outcome::SUMMARY, e.to_string()))?;
+        let model = self.model_of(&settings);
         let Loaded {
             network, sha256, ..
         } = model::load(&model)?;
@@ -132,13 +198,7 @@ impl Replay {
             .collect();
         let seeds = &rows[..saved.suite.seeds().min(rows.len())];
         let space = self.space(settings, network, data)?;
-        let profile = match plan::criterion(settings)? {
-            Some(criterion) if criterion.needs_profile() => {
-                profile_file::load(&self.dir.join(outcome::PROFILE), network)?
-            }
-            _ => None,
-        };
-        let family = plan::family(settings, network, seeds, &space.units, profile.as_ref())?;
+        let family = self.family(settings, network, seeds, &space)?;
         let means = plan::means(settings, network)?;
         let witnesses = Witnesses {
             network,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
+use deepconcolic_check::sha256;
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_concolic::{
     Campaign, Inputs, Limits, Passes, Round, Seeds, Stage, Stop, Subject, first_seeds, given_seeds,
@@ -23,9 +24,11 @@ use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::outcome::{Finished, Stopwatch};
 use crate::progress::{Progress, Snapshot};
+use crate::prove::Proven;
 use crate::settings::{RequirementText, Settings};
 use crate::{
-    Outcome, interrupt, model, outcome, plan, profile_file, region_file, requirements, samples,
+    Outcome, interrupt, model, outcome, plan, profile_file, prove, region_file, requirements,
+    samples, verify,
 };
 
 /// Seeds when nobody says how many.
@@ -89,7 +92,7 @@ pub struct Run {
     /// For every covered requirement on one input, also look for the nearest witness (nearest.npz)
     #[arg(long)]
     pub minimise: bool,
-    /// Do not try to prove what is left open (this version has no proofs)
+    /// Do not try to prove that what is left open cannot be met
     #[arg(long)]
     pub no_proofs: bool,
     /// Stop after this time: 90, 60s, 10m, 2h or none
@@ -232,8 +235,25 @@ impl Run {
                 Ok::<(), Failure>(())
             })
         };
-        progress.finish();
         let stop = stop?;
+        let proven = if self.no_proofs || stop != Stop::Complete {
+            Proven::default()
+        } else {
+            let stage = prove::Stage {
+                network: &scene.network,
+                family: scene.family.as_ref(),
+                space: &scene.space,
+                seeds: &scene.seeds,
+                model: sha256(&verify::read(&self.model.model)?),
+                folder: folder.file(prove::CERTIFICATES),
+            };
+            let watch = &watch;
+            stage.run(&mut campaign, &limits, &mut |_, round| {
+                record(&mut journal, round, watch.seconds())
+            })?
+        };
+        progress.finish();
+        watch.lap(|times| &mut times.prove);
         judge.catch_up(&campaign);
         watch.lap(|times| &mut times.oracle);
         let finished = Finished {
@@ -247,6 +267,7 @@ impl Run {
             judgements: &judge.judgements,
             claims: campaign.claims(),
             minimise: self.minimise,
+            proven: &proven,
             data: samples::inputs(&scene.data, &scene.network).as_ref(),
             rng_seed: self.rng_seed,
             limits: &limits,

@@ -339,6 +339,32 @@ impl<'a> Campaign<'a> {
         Ok(Stop::Complete)
     }
 
+    /// Takes in inputs that somebody else found, with the numbers of their roots, if they are confirmed
+    /// and meet something open. Returns the round that did it, if any was.
+    pub fn admit(&mut self, inputs: Vec<(Vec<f32>, usize)>) -> Option<Round> {
+        let proposals = inputs.into_iter().map(|(input, root)| Proposal {
+            input,
+            root,
+            parent: root,
+        });
+        let mut passes = self.passes;
+        let (added, tests) = self.accept(proposals.collect(), &mut passes);
+        if tests.is_empty() {
+            return None;
+        }
+        let mut after = self.ledger.clone();
+        let round = Round {
+            stage: Stage::Prove,
+            passes,
+            tests: added,
+            pairs: Vec::new(),
+            tried: Vec::new(),
+            gain: tests.iter().map(|test| after.enter(test)).sum(),
+        };
+        self.take(&round, &tests, &[]);
+        Some(round)
+    }
+
     /// One round; none when there are no passes left for it.
     fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
         if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {

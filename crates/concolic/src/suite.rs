@@ -20,11 +20,13 @@ pub enum Stage {
     Pairs = 5,
     /// A step of the paper's algorithm.
     Paper = 6,
+    /// Found by a proof that it cannot be found.
+    Prove = 7,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Measure,
         Self::Ascend,
         Self::Focus,
@@ -32,6 +34,7 @@ impl Stage {
         Self::Symbolic,
         Self::Pairs,
         Self::Paper,
+        Self::Prove,
     ];
 
     /// What it is called in output.
@@ -44,6 +47,7 @@ impl Stage {
             Self::Symbolic => "symbolic",
             Self::Pairs => "pairs",
             Self::Paper => "paper",
+            Self::Prove => "prove",
         }
     }
 

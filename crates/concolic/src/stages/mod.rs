@@ -125,7 +125,7 @@ impl Progress {
                     self.end_sweep(round.stage);
                 }
             }
-            Stage::Measure | Stage::Random => {}
+            Stage::Measure | Stage::Random | Stage::Prove => {}
         }
     }
 
@@ -159,7 +159,7 @@ impl Progress {
             Stage::Symbolic => symbolic::propose(setting, self, passes, limits),
             Stage::Pairs => pairs::propose(setting, self, passes, limits),
             Stage::Paper => paper::propose(setting, self, passes, limits),
-            Stage::Random | Stage::Measure => {
+            Stage::Random | Stage::Measure | Stage::Prove => {
                 random::propose(setting, self.rounds, *passes, limits).map(plain)
             }
         }
