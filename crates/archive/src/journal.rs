@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use deepconcolic_check::Slot;
+use deepconcolic_check::{PairClaim, Slot};
 use deepconcolic_concolic::{Added, Passes, Round, Stage};
 use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
 
-const MAGIC: &[u8; 8] = b"dcjrnl01";
+const MAGIC: &[u8; 8] = b"dcjrnl02";
 /// No frame is longer; a length above this is damage.
 const LONGEST: usize = 1 << 30;
 
@@ -125,7 +125,8 @@ fn encode(entry: &Entry) -> Vec<u8> {
     let round = &entry.round;
     let mut bytes = vec![round.stage as u8];
     bytes.extend(entry.seconds.to_le_bytes());
-    for count in [round.passes.forward, round.passes.vjp, round.gain] {
+    let Passes { forward, vjp, lp } = round.passes;
+    for count in [forward, vjp, lp, round.gain] {
         bytes.extend((count as u64).to_le_bytes());
     }
     bytes.extend((round.tests.len() as u32).to_le_bytes());
@@ -135,6 +136,12 @@ fn encode(entry: &Entry) -> Vec<u8> {
         }
         for value in &test.input {
             bytes.extend(value.to_le_bytes());
+        }
+    }
+    bytes.extend((round.pairs.len() as u32).to_le_bytes());
+    for pair in &round.pairs {
+        for number in [pair.slot.group, pair.slot.slot, pair.first, pair.second] {
+            bytes.extend(number.to_le_bytes());
         }
     }
     bytes.extend((round.tried.len() as u32).to_le_bytes());
@@ -149,7 +156,7 @@ fn decode(contents: &[u8]) -> Option<Entry> {
     let mut rest = Reader(contents);
     let stage = Stage::from_number(rest.take::<1>()?[0])?;
     let seconds = f64::from_le_bytes(rest.take()?);
-    let [forward, vjp, gain] = [rest.long()?, rest.long()?, rest.long()?];
+    let [forward, vjp, lp, gain] = [rest.long()?, rest.long()?, rest.long()?, rest.long()?];
     let count = rest.short()?;
     let mut tests = Vec::new();
     for _ in 0..count {
@@ -163,6 +170,21 @@ fn decode(contents: &[u8]) -> Option<Entry> {
         });
     }
     let count = rest.short()?;
+    let mut pairs = Vec::new();
+    for _ in 0..count {
+        let [group, slot, first, second] = [
+            rest.short()? as u32,
+            rest.short()? as u32,
+            rest.short()? as u32,
+            rest.short()? as u32,
+        ];
+        pairs.push(PairClaim {
+            slot: Slot { group, slot },
+            first,
+            second,
+        });
+    }
+    let count = rest.short()?;
     let mut tried = Vec::new();
     for _ in 0..count {
         let (group, slot) = (rest.short()? as u32, rest.short()? as u32);
@@ -171,8 +193,9 @@ fn decode(contents: &[u8]) -> Option<Entry> {
     rest.0.is_empty().then_some(Entry {
         round: Round {
             stage,
-            passes: Passes { forward, vjp },
+            passes: Passes { forward, vjp, lp },
             tests,
+            pairs,
             tried,
             gain,
         },
@@ -215,12 +238,20 @@ mod tests {
                 passes: Passes {
                     forward: number * 100,
                     vjp: number,
+                    lp: number / 2,
                 },
                 tests: (0..number % 3)
                     .map(|t| Added {
                         input: vec![t as f32 + 0.1; 5],
                         root: t,
                         parent: number,
+                    })
+                    .collect(),
+                pairs: (0..number as u32 % 5)
+                    .map(|n| PairClaim {
+                        slot: Slot { group: n, slot: 9 },
+                        first: 1,
+                        second: n,
                     })
                     .collect(),
                 tried: (0..number as u32 % 4)
@@ -280,7 +311,7 @@ mod tests {
     fn other_files_are_no_journals() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        for text in ["", "hello", "dcjrnl01", "dcjrnl01\u{1}\u{1}\u{1}\u{1}????"] {
+        for text in ["", "hello", "dcjrnl02", "dcjrnl02\u{1}\u{1}\u{1}\u{1}????"] {
             std::fs::write(&path, text).unwrap();
             assert!(Journal::open(&path).is_err(), "{text}");
         }

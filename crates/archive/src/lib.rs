@@ -13,7 +13,7 @@ pub use adversarial::{Picture, write_adversarial};
 pub use error::ArchiveError;
 pub use folder::RunFolder;
 pub use journal::{Entry, Journal};
-pub use requirements::{RequirementTable, State};
+pub use requirements::{PairColumns, RequirementTable, State};
 pub use suite::SuiteTable;
 pub use summary::{
     AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,

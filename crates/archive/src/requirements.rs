@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use deepconcolic_check::Audit;
+use deepconcolic_check::audit::Shown;
+use deepconcolic_check::{Audit, PairClaim, Slot};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
-use deepconcolic_spec::criteria::Group;
+use deepconcolic_spec::criteria::Family;
 
 use crate::error::ArchiveError;
 
@@ -23,7 +24,21 @@ pub enum State {
     NotRequired = 3,
 }
 
-/// A row for every slot, groups one after the other.
+/// The neurons that the rows of a pair criterion stand for.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PairColumns {
+    /// The condition's hidden layer, from 0.
+    pub layer: Vec<i64>,
+    /// The condition.
+    pub i: Vec<i64>,
+    /// The decision's hidden layer, from 0.
+    pub layer2: Vec<i64>,
+    /// The decision.
+    pub j: Vec<i64>,
+}
+
+/// A row for every slot, groups one after the other; for pair criteria, whose slots are too many, for
+/// those that are covered.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct RequirementTable {
     /// How it ended, a [`State`].
@@ -36,37 +51,93 @@ pub struct RequirementTable {
     pub bound: Vec<f32>,
     /// The certificate that shows it to be infeasible, -1 if none.
     pub certificate: Vec<i64>,
+    /// For pair criteria: the neurons of each row.
+    pub pairs: Option<PairColumns>,
 }
 
 impl RequirementTable {
     /// The table of an audited suite.
-    pub fn new(groups: &[Group], audit: &Audit) -> Self {
-        let slots = || {
-            groups
-                .iter()
-                .enumerate()
-                .flat_map(|(g, group)| (0..group.slots()).map(move |slot| (g, slot)))
+    pub fn new(family: &dyn Family, audit: &Audit) -> Self {
+        let mut table = Self {
+            pairs: family.pairs().map(|_| PairColumns::default()),
+            ..Self::default()
         };
-        let count = slots().count();
-        Self {
-            state: slots()
-                .map(|(g, slot)| {
-                    if groups[g].void.contains(slot) {
-                        State::NotRequired as u8
-                    } else if audit.covered[g].contains(slot) {
-                        State::Covered as u8
-                    } else {
-                        State::Unresolved as u8
+        for (g, group) in family.groups().iter().enumerate() {
+            if let Some(pairs) = family.pairs() {
+                for slot in audit.covered[g].iter() {
+                    table.push(State::Covered, audit.witnesses[g][slot], true);
+                    if let Some(columns) = &mut table.pairs {
+                        columns.push(pairs.layers(g), pairs.neurons(g, slot));
                     }
-                })
-                .collect(),
-            test: slots()
-                .map(|(g, slot)| audit.witnesses[g][slot].map_or(-1, i64::from))
-                .collect(),
-            test2: vec![-1; count],
-            bound: vec![f32::NAN; count],
-            certificate: vec![-1; count],
+                }
+                continue;
+            }
+            for slot in 0..group.slots() {
+                let shown = audit.witnesses[g][slot];
+                let state = if group.void.contains(slot) {
+                    State::NotRequired
+                } else if audit.covered[g].contains(slot) {
+                    State::Covered
+                } else {
+                    State::Unresolved
+                };
+                // Two equal tests stand for one.
+                let paired = shown.is_some_and(|(first, second)| first != second);
+                table.push(state, shown, paired);
+            }
         }
+        table
+    }
+
+    fn push(&mut self, state: State, shown: Shown, paired: bool) {
+        self.state.push(state as u8);
+        self.test
+            .push(shown.map_or(-1, |(first, _)| i64::from(first)));
+        let second = shown.filter(|_| paired);
+        self.test2
+            .push(second.map_or(-1, |(_, second)| i64::from(second)));
+        self.bound.push(f32::NAN);
+        self.certificate.push(-1);
+    }
+
+    /// What the table says of pairs of tests.
+    pub fn claims(&self, family: &dyn Family) -> Result<Vec<PairClaim>, String> {
+        let mut claims = Vec::new();
+        for row in (0..self.state.len()).filter(|&row| self.test2[row] >= 0) {
+            let slot = self
+                .slot(family, row)
+                .ok_or_else(|| format!("row {row} names no requirement"))?;
+            let number = |n: i64| u32::try_from(n).map_err(|_| format!("row {row} names no test"));
+            claims.push(PairClaim {
+                slot,
+                first: number(self.test[row])?,
+                second: number(self.test2[row])?,
+            });
+        }
+        Ok(claims)
+    }
+
+    /// The requirement of a row.
+    pub fn slot(&self, family: &dyn Family, row: usize) -> Option<Slot> {
+        let slot = |group: usize, slot: usize| Slot {
+            group: group as u32,
+            slot: slot as u32,
+        };
+        if let (Some(columns), Some(pairs)) = (&self.pairs, family.pairs()) {
+            let at = |column: &[i64]| usize::try_from(*column.get(row)?).ok();
+            let layers = (at(&columns.layer)?, at(&columns.layer2)?);
+            let group = (0..family.groups().len()).find(|&g| pairs.layers(g) == layers)?;
+            let number = pairs.slot(group, at(&columns.i)?, at(&columns.j)?)?;
+            return Some(slot(group, number));
+        }
+        let mut rest = row;
+        for (number, group) in family.groups().iter().enumerate() {
+            if rest < group.slots() {
+                return Some(slot(number, rest));
+            }
+            rest -= group.slots();
+        }
+        None
     }
 
     /// Writes it.
@@ -78,26 +149,46 @@ impl RequirementTable {
         file.add("test2", &rows, &self.test2)?;
         file.add("bound", &rows, &self.bound)?;
         file.add("certificate", &rows, &self.certificate)?;
+        if let Some(columns) = &self.pairs {
+            file.add("layer", &rows, &columns.layer)?;
+            file.add("i", &rows, &columns.i)?;
+            file.add("layer2", &rows, &columns.layer2)?;
+            file.add("j", &rows, &columns.j)?;
+        }
         Ok(file.finish()?)
     }
 
     /// Reads it back.
     pub fn read(path: &Path) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;
+        let pairs = if file.shape("layer2").is_some() {
+            Some(PairColumns {
+                layer: file.read("layer")?.values,
+                i: file.read("i")?.values,
+                layer2: file.read("layer2")?.values,
+                j: file.read("j")?.values,
+            })
+        } else {
+            None
+        };
         let table = Self {
             state: file.read("state")?.values,
             test: file.read("test")?.values,
             test2: file.read("test2")?.values,
             bound: file.read("bound")?.values,
             certificate: file.read("certificate")?.values,
+            pairs,
         };
         let rows = table.state.len();
-        let lengths = [
+        let mut lengths = vec![
             table.test.len(),
             table.test2.len(),
             table.bound.len(),
             table.certificate.len(),
         ];
+        if let Some(c) = &table.pairs {
+            lengths.extend([c.layer.len(), c.i.len(), c.layer2.len(), c.j.len()]);
+        }
         if lengths.iter().all(|&length| length == rows) {
             Ok(table)
         } else {
@@ -106,5 +197,14 @@ impl RequirementTable {
                 "its arrays do not fit each other",
             ))
         }
+    }
+}
+
+impl PairColumns {
+    fn push(&mut self, layers: (usize, usize), neurons: (usize, usize)) {
+        self.layer.push(layers.0 as i64);
+        self.layer2.push(layers.1 as i64);
+        self.i.push(neurons.0 as i64);
+        self.j.push(neurons.1 as i64);
     }
 }

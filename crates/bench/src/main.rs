@@ -1,5 +1,6 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
-//! `-- coverage` against the forward passes that it cannot do without, `-- campaign` against the paper.
+//! `-- coverage` against the forward passes that it cannot do without, `-- symbolic` the engines that
+//! search by linear programs, `-- campaign` whole campaigns against the paper.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -19,6 +20,7 @@ mod rng;
 mod shelf;
 mod speed;
 mod subject;
+mod symbolic;
 mod venv;
 mod verdict;
 mod zoo;
@@ -47,8 +49,10 @@ enum Command {
     Runtime(Runtime),
     /// Time and memory of measuring coverage, the paper's figures, the requirement language.
     Coverage(Coverage),
+    /// What the symbolic engines find, and what it takes.
+    Symbolic(Symbolic),
     /// What campaigns reach, beside the paper's figures, and whether they survive being killed.
-    Campaign(Campaign),
+    Campaign(campaign::Campaign),
 }
 
 #[derive(Args)]
@@ -96,31 +100,38 @@ enum CoveragePart {
 }
 
 #[derive(Args)]
-struct Campaign {
+struct Symbolic {
     /// Folders with models, instead of those beside the project.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     models: Vec<PathBuf>,
     /// Only this part.
     #[arg(long)]
-    only: Option<CampaignPart>,
+    only: Option<SymbolicPart>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CampaignPart {
-    /// Neuron coverage of the paper's MNIST network, without a radius.
-    Nc,
-    /// The same within 0.3 of one image.
-    Ball,
-    /// Neuron boundaries, both sides.
-    Nbc,
-    /// Neuron coverage of the paper's CIFAR-10 network.
-    Cifar,
-    /// Every other network.
-    Others,
-    /// Adversarial tests near 100 images.
-    Adversarial,
-    /// kill -9, fifty times.
-    Kills,
+enum SymbolicPart {
+    /// Sign-sign pairs.
+    Pairs,
+    /// Nearest witnesses, and the paper's program.
+    Nearest,
+}
+
+impl Symbolic {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        if wants(SymbolicPart::Pairs) {
+            verdicts.extend(symbolic::pairs(&shelf)?);
+        }
+        if wants(SymbolicPart::Nearest) {
+            verdicts.extend(symbolic::nearest(&shelf)?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
 }
 
 impl Runtime {
@@ -177,38 +188,6 @@ impl Coverage {
     }
 }
 
-impl Campaign {
-    /// Whether all targets were met.
-    fn run(self) -> Result<bool, BenchError> {
-        let wants = |part| self.only.is_none_or(|only| only == part);
-        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
-        let shelf = Shelf::new(self.models);
-        let mut verdicts = Vec::new();
-        if wants(CampaignPart::Nc) {
-            verdicts.extend(campaign::nc(&shelf)?);
-        }
-        if wants(CampaignPart::Ball) {
-            verdicts.extend(campaign::ball(&shelf)?);
-        }
-        if wants(CampaignPart::Nbc) {
-            verdicts.extend(campaign::nbc(&shelf)?);
-        }
-        if wants(CampaignPart::Cifar) {
-            verdicts.extend(campaign::cifar(&shelf)?);
-        }
-        if wants(CampaignPart::Others) {
-            verdicts.extend(campaign::others(&shelf)?);
-        }
-        if wants(CampaignPart::Adversarial) {
-            verdicts.extend(campaign::adversarial(&shelf)?);
-        }
-        if wants(CampaignPart::Kills) {
-            verdicts.extend(campaign::kills()?);
-        }
-        Ok(verdict::summarise(&verdicts))
-    }
-}
-
 /// How many cores there are.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -218,6 +197,7 @@ fn main() -> ExitCode {
     let met = match Arguments::parse().command {
         Command::Runtime(runtime) => runtime.run(),
         Command::Coverage(coverage) => coverage.run(),
+        Command::Symbolic(symbolic) => symbolic.run(),
         Command::Campaign(campaign) => campaign.run(),
     };
     match met {

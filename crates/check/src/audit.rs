@@ -1,12 +1,16 @@
-//! A whole suite run again from nothing: what it covers, and which test shows it.
+//! A whole suite run again from nothing: what it covers, and which tests show it.
 
 use deepconcolic_network::{Pass, Point, Trace, label};
-use deepconcolic_spec::criteria::{BitSet, Clearance, Group, Look};
+use deepconcolic_spec::criteria::{BitSet, Clearance, Look};
 
-use crate::witness::Witnesses;
+use crate::pair::{PairClaim, PairJudge, Standing};
+use crate::witness::{Slot, Witnesses};
 
 /// Tests run at a time.
 const BATCH: usize = 64;
+
+/// The tests that show a requirement to be met: the same number twice for one input.
+pub type Shown = Option<(u32, u32)>;
 
 /// What a suite shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +19,9 @@ pub struct Audit {
     pub covered: Vec<BitSet>,
     /// Of those, the ones covered only within the margin.
     pub fragile: Vec<BitSet>,
-    /// For each slot of each group, the test that shows it: the first to meet it by the margin,
-    /// else the first to meet it.
-    pub witnesses: Vec<Vec<Option<u32>>>,
+    /// For each slot of each group, what shows it: the first test to meet it by the margin, else the
+    /// first to meet it.
+    pub witnesses: Vec<Vec<Shown>>,
     /// The label that the network gives each test.
     pub labels: Vec<usize>,
 }
@@ -34,17 +38,49 @@ impl Audit {
     }
 }
 
+/// An audit under way.
+struct Books {
+    uncovered: Vec<BitSet>,
+    infirm: Vec<BitSet>,
+    witnesses: Vec<Vec<Shown>>,
+}
+
+impl Books {
+    fn enter(&mut self, group: usize, slot: usize, clearance: Clearance, shown: (u32, u32)) {
+        let open = match clearance {
+            Clearance::Exact => &mut self.uncovered,
+            Clearance::Firm => &mut self.infirm,
+        };
+        if open[group].contains(slot) {
+            open[group].remove(slot);
+            self.witnesses[group][slot] = Some(shown);
+        }
+    }
+
+    fn claim(&mut self, claim: &PairClaim, standing: Standing) {
+        let (group, slot) = (claim.slot.group as usize, claim.slot.slot as usize);
+        let shown = (claim.first, claim.second);
+        if standing != Standing::False {
+            self.enter(group, slot, Clearance::Exact, shown);
+        }
+        if standing == Standing::Firm {
+            self.enter(group, slot, Clearance::Firm, shown);
+        }
+    }
+}
+
 impl Witnesses<'_> {
     /// Runs all tests, given one after the other, and measures them twice: once as a whole by the
-    /// criterion's own count, and once test by test for the witnesses. The two must agree.
-    pub fn audit(&self, inputs: &[f32]) -> Result<Audit, String> {
-        let required = |group: &Group| group.void.complement();
-        let mut uncovered: Vec<BitSet> = self.family.groups().iter().map(required).collect();
-        let mut infirm = uncovered.clone();
-        let mut witnesses: Vec<Vec<Option<u32>>> = uncovered
-            .iter()
-            .map(|group| vec![None; group.len()])
-            .collect();
+    /// criterion's own count, and once test by test for the witnesses. The two must agree. Claims
+    /// about pairs of tests are judged too; a false one is an error.
+    pub fn audit(&self, inputs: &[f32], claims: &[PairClaim]) -> Result<Audit, String> {
+        let groups = self.family.groups();
+        let required: Vec<BitSet> = groups.iter().map(|group| group.void.complement()).collect();
+        let mut books = Books {
+            infirm: required.clone(),
+            witnesses: required.iter().map(|g| vec![None; g.len()]).collect(),
+            uncovered: required,
+        };
         let mut labels = Vec::new();
         let mut tally = self.family.tally();
         let mut points = self.family.points();
@@ -63,45 +99,129 @@ impl Witnesses<'_> {
                     sample,
                     means: self.means,
                 };
-                let test = labels.len() as u32;
+                self.look(look, labels.len() as u32, &mut books);
                 labels.push(label(look.at(Point::Logits)));
-                for (open, clearance) in [
-                    (&mut uncovered, Clearance::Exact),
-                    (&mut infirm, Clearance::Firm),
-                ] {
-                    let mut met = Vec::new();
-                    self.guide
-                        .met(look, open, clearance, &mut |g, s| met.push((g, s)));
-                    for (group, slot) in met {
-                        open[group].remove(slot);
-                        witnesses[group][slot] = Some(test);
-                    }
-                }
             }
         }
-        let covered: Vec<BitSet> = self
-            .family
-            .groups()
+        tally.finish(&|tests, points| {
+            let row = |&t: &usize| &inputs[t * each..(t + 1) * each];
+            let rows: Vec<f32> = tests.iter().flat_map(row).copied().collect();
+            let pass = Pass::keep(points.iter().copied());
+            self.network.forward(&rows, &pass)
+        });
+        let mut covered: Vec<BitSet> = groups
             .iter()
             .zip(tally.covered())
             .map(|(group, covered)| covered.without(&group.void))
             .collect();
-        let agree = covered.iter().zip(&uncovered).zip(self.family.groups());
-        for ((covered, uncovered), group) in agree {
+        self.claims(inputs, claims, &mut books, &mut covered)?;
+        self.found_pairs(inputs, &covered, tally.as_ref(), &mut books)?;
+        for ((covered, uncovered), group) in covered.iter().zip(&books.uncovered).zip(groups) {
             if *covered != uncovered.complement().without(&group.void) {
                 return Err("counting and judging the suite disagree".into());
             }
         }
         let fragile = covered
             .iter()
-            .zip(&infirm)
+            .zip(&books.infirm)
             .map(|(covered, infirm)| covered.without(&infirm.complement()))
             .collect();
         Ok(Audit {
             covered,
             fragile,
-            witnesses,
+            witnesses: books.witnesses,
             labels,
         })
+    }
+
+    fn look(&self, look: Look<'_>, test: u32, books: &mut Books) {
+        let Some(guide) = self.guide else {
+            return;
+        };
+        for clearance in [Clearance::Exact, Clearance::Firm] {
+            let open = match clearance {
+                Clearance::Exact => &books.uncovered,
+                Clearance::Firm => &books.infirm,
+            };
+            let mut met = Vec::new();
+            guide.met(look, open, clearance, &mut |g, s| met.push((g, s)));
+            for (group, slot) in met {
+                books.enter(group, slot, clearance, (test, test));
+            }
+        }
+    }
+
+    fn judge(&self, inputs: &[f32], claims: &[PairClaim]) -> Result<Vec<Standing>, String> {
+        let each = self.network.input_elements().max(1);
+        let tests = inputs.len() / each;
+        let known = |c: &PairClaim| (c.first.max(c.second) as usize) < tests;
+        if !claims.iter().all(known) {
+            return Err("a claim names a test that is not in the suite".into());
+        }
+        let judge = PairJudge {
+            network: self.network,
+            family: self.family,
+            units: &self.space.units,
+            means: self.means,
+        };
+        judge.judge(claims, &|test| {
+            &inputs[test as usize * each..(test as usize + 1) * each]
+        })
+    }
+
+    fn claims(
+        &self,
+        inputs: &[f32],
+        claims: &[PairClaim],
+        books: &mut Books,
+        covered: &mut [BitSet],
+    ) -> Result<(), String> {
+        let standings = self.judge(inputs, claims)?;
+        for (claim, standing) in claims.iter().zip(standings) {
+            if standing == Standing::False {
+                return Err(format!(
+                    "tests {} and {} do not meet what is claimed for them",
+                    claim.first, claim.second
+                ));
+            }
+            covered[claim.slot.group as usize].insert(claim.slot.slot as usize);
+            books.claim(claim, standing);
+        }
+        Ok(())
+    }
+
+    /// Pairs that tests make without anybody having claimed it.
+    fn found_pairs(
+        &self,
+        inputs: &[f32],
+        covered: &[BitSet],
+        tally: &dyn deepconcolic_spec::criteria::Tally,
+        books: &mut Books,
+    ) -> Result<(), String> {
+        if self.guide.is_some() {
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        for (group, covered) in covered.iter().enumerate() {
+            for slot in covered.iter() {
+                if books.uncovered[group].contains(slot)
+                    && let Some((first, second)) = tally.shown_by(group, slot)
+                {
+                    found.push(PairClaim {
+                        slot: Slot {
+                            group: group as u32,
+                            slot: slot as u32,
+                        },
+                        first: first as u32,
+                        second: second as u32,
+                    });
+                }
+            }
+        }
+        let standings = self.judge(inputs, &found)?;
+        for (claim, standing) in found.iter().zip(standings) {
+            books.claim(claim, standing);
+        }
+        Ok(())
     }
 }

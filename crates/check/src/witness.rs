@@ -68,8 +68,8 @@ pub struct Witnesses<'a> {
     pub network: &'a Network,
     /// The requirements.
     pub family: &'a dyn Family,
-    /// How they are judged.
-    pub guide: &'a dyn Guide,
+    /// How those on one input are judged; none for a family of pairs.
+    pub guide: Option<&'a dyn Guide>,
     /// Where inputs may lie.
     pub space: &'a SearchSpace,
     /// The scale of each layer.
@@ -131,12 +131,15 @@ impl Witnesses<'_> {
                 };
                 let met = |among: &[BitSet], clearance| {
                     let mut met = Vec::new();
-                    self.guide.met(look, among, clearance, &mut |group, slot| {
+                    let mut push = |group: usize, slot: usize| {
                         met.push(Slot {
                             group: group as u32,
                             slot: slot as u32,
                         });
-                    });
+                    };
+                    if let Some(guide) = self.guide {
+                        guide.met(look, among, clearance, &mut push);
+                    }
                     met
                 };
                 Confirmed {

@@ -8,7 +8,7 @@ use deepconcolic_archive::{
     RequirementSummary, RequirementTable, RunFolder, Spread, SuiteTable, Summary, TestSummary,
     Times, write_adversarial,
 };
-use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_check::{Audit, PairClaim, Witnesses};
 use deepconcolic_concolic::oracle::{Judgement, Verdict};
 use deepconcolic_concolic::{Inputs, Limits, Passes, Scatter, Seeds, Stop, Suite, measure};
 use deepconcolic_network::{Network, Point};
@@ -17,6 +17,7 @@ use deepconcolic_spec::{ImageShape, SearchSpace};
 use serde_json::Value;
 
 use crate::exit::Failure;
+use crate::plan;
 use crate::settings::Settings;
 
 /// Names of the files in the folder of a run.
@@ -80,6 +81,7 @@ pub struct Finished<'a> {
     pub seeds: &'a Seeds,
     pub suite: &'a Suite,
     pub judgements: &'a [Judgement],
+    pub claims: &'a [PairClaim],
     pub data: &'a dyn Inputs,
     pub rng_seed: u64,
     pub limits: &'a Limits<'a>,
@@ -101,16 +103,17 @@ impl Finished<'_> {
         let path = self.folder.file(SUITE);
         SuiteTable::new(self.suite, self.seeds, self.judgements).write(&path, &shape)?;
         let suite = SuiteTable::read(&path, self.network.input_elements())?;
-        let guide = self.family.guide().map_err(Failure::Usage)?;
         let witnesses = Witnesses {
             network: self.network,
             family: self.family,
-            guide,
+            guide: plan::guide(self.family),
             space: self.space,
             means: self.means,
         };
-        let audit = witnesses.audit(&suite.x).map_err(Failure::Internal)?;
-        let table = RequirementTable::new(self.family.groups(), &audit);
+        let audit = witnesses
+            .audit(&suite.x, self.claims)
+            .map_err(Failure::Internal)?;
+        let table = RequirementTable::new(self.family, &audit);
         table.write(&self.folder.file(REQUIREMENTS))?;
         let picture = ImageShape::of(&shape).map(|shape| Picture {
             shape,
@@ -240,6 +243,7 @@ impl Finished<'_> {
             executions: Executions {
                 forward: self.passes.forward,
                 vjp: self.passes.vjp,
+                lp: self.passes.lp,
                 ..Executions::default()
             },
             stop: self.stop.name().into(),
@@ -402,8 +406,8 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     let work = &summary.executions;
     writeln!(
         out,
-        "{} forward and {} backward passes; stopped: {}",
-        work.forward, work.vjp, summary.stop
+        "{} forward and {} backward passes, {} linear programs; stopped: {}",
+        work.forward, work.vjp, work.lp, summary.stop
     )?;
     for note in &summary.notes {
         writeln!(out, "note: {note}")?;

@@ -2,7 +2,7 @@
 
 use deepconcolic_concolic::Strategy;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Criterion, Family, Means, Profile, Setting, Written};
+use deepconcolic_spec::criteria::{Criterion, Family, Guide, Means, Profile, Setting, Written};
 use deepconcolic_spec::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
 
 use crate::criteria;
@@ -27,13 +27,9 @@ pub fn strategy(name: &str) -> Result<Strategy, Failure> {
     match name {
         "cascade" => Ok(Strategy::Cascade),
         "random" => Ok(Strategy::Random),
-        "paper" => Err(Failure::Usage(
-            "--strategy paper needs the symbolic engine, which is not part of this version; use \
-             cascade or random"
-                .into(),
-        )),
+        "paper" => Ok(Strategy::Paper),
         other => Err(Failure::Usage(format!(
-            "there is no strategy `{other}`; there are cascade and random"
+            "there is no strategy `{other}`; there are cascade, paper and random"
         ))),
     }
 }
@@ -108,7 +104,7 @@ pub fn family(
     };
     let refuse = |why: String| Failure::Usage(format!("{}: {why}", criterion.name()));
     let family = criterion.family(&setting).map_err(refuse)?;
-    if let Err(why) = family.guide() {
+    if let (Err(why), None) = (family.guide(), family.pairs()) {
         return Err(refuse(format!("{why}; `coverage` measures it on data")));
     }
     Ok(family)
@@ -125,4 +121,9 @@ pub fn means(settings: &Settings, network: &Network) -> Result<Means, Failure> {
             network.layers().len()
         )))
     }
+}
+
+/// What steers a search towards requirements on one input; none for pairs of neurons.
+pub fn guide(family: &dyn Family) -> Option<&dyn Guide> {
+    family.guide().ok()
 }

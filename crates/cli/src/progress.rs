@@ -1,6 +1,7 @@
 //! How a run looks while it works: one line that changes on a terminal, now and then a line of its own
 //! elsewhere. All of it goes to standard error.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -82,11 +83,12 @@ fn line(s: &Snapshot, rate: f64) -> String {
         "{:8} {percent:6.2} % of {} covered, {} tests, {} adversarial, {rate:.0} passes/s",
         s.stage, s.total, s.tests, s.adversarial
     );
+    // Writing to a string cannot fail.
     if let Some(most) = s.most {
-        line += &format!(", {} of {most} passes", s.passes);
+        let _ = write!(line, ", {} of {most} passes", s.passes);
     }
     if let Some(left) = s.left {
-        line += &format!(", {} s left", left.as_secs());
+        let _ = write!(line, ", {} s left", left.as_secs());
     }
     line
 }

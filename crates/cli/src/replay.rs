@@ -81,7 +81,8 @@ impl Replay {
                 findings.push("the model file has changed since the run".to_owned());
             }
         }
-        let data = self.data(&saved.settings, &network);
+        // Gone data are no error: verdicts are then not judged again, and that is said.
+        let data = saved.settings.data.open(&network).ok();
         self.compare(&saved, &network, data.as_ref(), &mut out, &mut findings)?;
         for finding in &findings {
             writeln!(out, "differs: {finding}")?;
@@ -113,11 +114,6 @@ impl Replay {
         .into()
     }
 
-    /// The data, if they are still there.
-    fn data(&self, settings: &Settings, network: &Network) -> Option<Samples> {
-        settings.data.open(network).ok()
-    }
-
     fn compare(
         &self,
         saved: &Saved,
@@ -147,15 +143,31 @@ impl Replay {
         let witnesses = Witnesses {
             network,
             family: family.as_ref(),
-            guide: family.guide().map_err(Failure::Usage)?,
+            guide: plan::guide(family.as_ref()),
             space: &space,
             means: &means,
         };
-        let audit = witnesses.audit(&saved.suite.x).map_err(Failure::Internal)?;
+        let claims = saved
+            .table
+            .claims(family.as_ref())
+            .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
+        let audit = match witnesses.audit(&saved.suite.x, &claims) {
+            Ok(audit) => audit,
+            Err(why) => {
+                findings.push(why);
+                return Ok(());
+            }
+        };
         coverage(saved, family.as_ref(), &audit, out, findings)?;
         labels(saved, &audit, out, findings)?;
         places(saved, &rows, &space, findings);
-        self.verdicts(saved, network, &audit, data, &space, out, findings)
+        let bench = Bench {
+            network,
+            space: &space,
+            labels: &audit.labels,
+            data,
+        };
+        verdicts(saved, &bench, out, findings)
     }
 
     fn space(
@@ -174,74 +186,76 @@ impl Replay {
                 )));
             }
         };
-        let boxes = match settings.region {
-            None => None,
-            Some(_) => {
-                let names = ["region.npz", "region.json"].map(|name| self.dir.join(name));
-                let path = names.iter().find(|path| path.exists());
-                let path = path.ok_or_else(|| {
-                    self.damaged("region.npz", "the boxes of the run are missing".into())
-                })?;
-                Some(region_file::load(path, network.input_elements())?)
-            }
+        let boxes = if settings.region.is_some() {
+            let names = ["region.npz", "region.json"].map(|name| self.dir.join(name));
+            let path = names.iter().find(|path| path.exists());
+            let path = path.ok_or_else(|| {
+                self.damaged("region.npz", "the boxes of the run are missing".into())
+            })?;
+            Some(region_file::load(path, network.input_elements())?)
+        } else {
+            None
         };
         plan::search_space(settings, network, domain, boxes)
     }
+}
 
-    #[expect(clippy::too_many_arguments, reason = "all that a verdict depends on")]
-    fn verdicts(
-        &self,
-        saved: &Saved,
-        network: &Network,
-        audit: &Audit,
-        data: Option<&Samples>,
-        space: &SearchSpace,
-        out: &mut impl Write,
-        findings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
-        let other = match (&saved.settings.reference, data) {
-            (Some(path), _) => saved.settings.data.open_as(path, network).ok(),
-            (None, data) => data.cloned(),
-        };
-        let Some(references) = other else {
-            writeln!(
-                out,
-                "verdicts not judged again: the reference data are not readable"
-            )?;
-            return Ok(());
-        };
-        let inputs = samples::inputs(&references, network);
-        let radius = saved.settings.adversarial_radius;
-        let oracle = Oracle::new(inputs.as_ref(), space.norm, &space.units, radius);
-        let hints: Vec<Option<usize>> = saved
-            .suite
-            .reference
-            .iter()
-            .map(|&r| usize::try_from(r).ok())
-            .collect();
-        let judged = oracle.judge(network, &saved.suite.x, &audit.labels, &hints);
-        let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
-        let adversarial = |all: &[u8]| {
-            all.iter()
-                .filter(|&&v| v == Verdict::Adversarial as u8)
-                .count()
-        };
+/// What a verdict depends on.
+struct Bench<'a> {
+    network: &'a Network,
+    space: &'a SearchSpace,
+    labels: &'a [usize],
+    data: Option<&'a Samples>,
+}
+
+fn verdicts(
+    saved: &Saved,
+    bench: &Bench<'_>,
+    out: &mut impl Write,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Bench { network, space, .. } = bench;
+    let references = match &saved.settings.reference {
+        Some(path) => saved.settings.data.open_as(path, network).ok(),
+        None => bench.data.cloned(),
+    };
+    let Some(references) = references else {
         writeln!(
             out,
-            "adversarial {} then, {} now",
-            adversarial(&saved.suite.verdict),
-            adversarial(&found)
+            "verdicts not judged again: the reference data are not readable"
         )?;
-        let changed = differing(&saved.suite.verdict, &found);
-        if !changed.is_empty() {
-            findings.push(format!(
-                "{} tests have another verdict: {}",
-                changed.len(),
-                few(&changed)
-            ));
-        }
-        Ok(())
+        return Ok(());
+    };
+    let inputs = samples::inputs(&references, network);
+    let radius = saved.settings.adversarial_radius;
+    let oracle = Oracle::new(inputs.as_ref(), space.norm, &space.units, radius);
+    let hints: Vec<Option<usize>> = saved
+        .suite
+        .reference
+        .iter()
+        .map(|&r| usize::try_from(r).ok())
+        .collect();
+    let judged = oracle.judge(network, &saved.suite.x, bench.labels, &hints);
+    let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
+    let adversarial = |all: &[u8]| {
+        let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);
+        bad.collect::<Vec<_>>().len()
+    };
+    writeln!(
+        out,
+        "adversarial {} then, {} now",
+        adversarial(&saved.suite.verdict),
+        adversarial(&found)
+    )?;
+    let changed = differing(&saved.suite.verdict, &found);
+    if !changed.is_empty() {
+        findings.push(format!(
+            "{} tests have another verdict: {}",
+            changed.len(),
+            few(&changed)
+        ));
     }
+    Ok(())
 }
 
 fn coverage(
@@ -269,11 +283,19 @@ fn coverage(
             saved.summary.requirements.total
         ));
     }
-    let now = RequirementTable::new(groups, audit);
+    let now = RequirementTable::new(family, audit);
+    if saved.table.pairs != now.pairs {
+        findings.push("other pairs of neurons are covered than claimed".into());
+        return Ok(());
+    }
     let claimed: Vec<bool> = is_covered(&saved.table);
     let changed = differing(&claimed, &is_covered(&now));
     if !changed.is_empty() {
-        let names = changed.iter().take(5).map(|&row| name_of(family, row));
+        let name = |&row: &usize| match now.slot(family, row) {
+            Some(slot) => family.label(slot.group as usize, slot.slot as usize),
+            None => format!("row {row}"),
+        };
+        let names = changed.iter().take(5).map(name);
         findings.push(format!(
             "{} requirements are not covered as claimed: {}{}",
             changed.len(),
@@ -289,18 +311,6 @@ fn coverage(
 fn is_covered(table: &RequirementTable) -> Vec<bool> {
     let covered = |&state: &u8| state == State::Covered as u8;
     table.state.iter().map(covered).collect()
-}
-
-/// What a person calls the requirement of a row.
-fn name_of(family: &dyn Family, row: usize) -> String {
-    let mut slot = row;
-    for (number, group) in family.groups().iter().enumerate() {
-        if slot < group.slots() {
-            return family.label(number, slot);
-        }
-        slot -= group.slots();
-    }
-    format!("row {row}")
 }
 
 fn labels(

@@ -8,7 +8,7 @@ use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_concolic::{
-    Campaign, Inputs, Limits, Passes, Round, Seeds, Stop, Subject, first_seeds, given_seeds,
+    Campaign, Inputs, Limits, Passes, Round, Seeds, Stage, Stop, Subject, first_seeds, given_seeds,
 };
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
@@ -36,6 +36,10 @@ const JUDGED: usize = 128;
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
 #[command(after_long_help = criteria::help())]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct Run {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -76,7 +80,7 @@ pub struct Run {
     /// Only tests this similar to their seed: ssim:S with S from 0 to 1
     #[arg(long, value_name = "ssim:S")]
     pub validity: Option<String>,
-    /// How to search: cascade or random
+    /// How to search: cascade, paper (Algorithm 1 as written) or random
     #[arg(long, value_name = "S", default_value = "cascade")]
     pub strategy: String,
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
@@ -212,7 +216,10 @@ impl Run {
             let progress = &mut progress;
             let journal = &mut journal;
             campaign.run(&limits, |campaign, round| {
-                watch.lap(|times| &mut times.ascend);
+                watch.lap(|times| match round.stage {
+                    Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
+                    _ => &mut times.ascend,
+                });
                 record(journal, round, watch.seconds())?;
                 if campaign.suite().len() >= judge.judgements.len() + JUDGED {
                     judge.catch_up(campaign);
@@ -235,6 +242,7 @@ impl Run {
             seeds: &scene.seeds,
             suite: campaign.suite(),
             judgements: &judge.judgements,
+            claims: campaign.claims(),
             data: samples::inputs(&scene.data, &scene.network).as_ref(),
             rng_seed: self.rng_seed,
             limits: &limits,
@@ -244,7 +252,12 @@ impl Run {
             settings_value: settings,
             domain_words: &scene.domain_words,
             misclassified: scene.misclassified.len(),
-            notes: scene.notes.clone(),
+            notes: scene
+                .notes
+                .iter()
+                .chain(campaign.reasons())
+                .cloned()
+                .collect(),
         }
         .save(&mut watch)?;
         self.report(&finished)?;
@@ -586,8 +599,8 @@ mod tests {
     #[test]
     fn times_have_units() {
         assert_eq!(duration("90").unwrap(), Some(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m").unwrap(), Some(Duration::from_secs(90)));
-        assert_eq!(duration("2h").unwrap(), Some(Duration::from_secs(7200)));
+        assert_eq!(duration("1.5m").unwrap(), duration("90s").unwrap());
+        assert_eq!(duration("120m").unwrap(), duration("2h").unwrap());
         assert_eq!(duration("none").unwrap(), None);
         for bad in ["", "s", "-3", "0", "ten", "1d", "nan", "inf"] {
             assert!(duration(bad).is_err(), "{bad}");

@@ -8,6 +8,7 @@ use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means}
 use rayon::prelude::*;
 
 use crate::limits::{Limits, Passes};
+use crate::random::Random;
 use crate::reach::Reach;
 
 /// Values count up to this, in units of a layer's mean: enough to be clear of the margin, and no
@@ -50,6 +51,8 @@ pub(crate) struct Climber<'a> {
     pub best: Option<Best>,
     /// Whether it has no more to do.
     pub done: bool,
+    /// Where to go from a plateau.
+    random: Random,
 }
 
 impl<'a> Climber<'a> {
@@ -59,6 +62,7 @@ impl<'a> Climber<'a> {
         reach: Reach<'a>,
         mut point: Vec<f32>,
         targets: Targets,
+        random: Random,
     ) -> Self {
         reach.hold(&mut point);
         Self {
@@ -69,6 +73,7 @@ impl<'a> Climber<'a> {
             targets,
             best: None,
             done: false,
+            random,
         }
     }
 
@@ -101,6 +106,11 @@ impl<'a> Climber<'a> {
 
 impl Climber<'_> {
     fn step(&mut self, gradient: &[f32], size: f32) {
+        if gradient.iter().all(|&slope| slope == 0.0) {
+            // Units that are off hide the way to those behind them; it may show elsewhere.
+            self.point = self.reach.draw(&mut self.random);
+            return;
+        }
         let before = self.point.clone();
         self.reach.step(&mut self.point, gradient, size);
         // At a corner that every slope points out of, no smaller step leads on either.

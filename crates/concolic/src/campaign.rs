@@ -5,17 +5,17 @@
 //! seed of the random numbers, and all it does to the state is in its [`Round`], so a campaign that
 //! was stopped anywhere goes on from its rounds as if nothing had happened.
 
-use deepconcolic_check::{Claim, Confirmed, Slot, Witnesses};
-use deepconcolic_network::{Network, Pass};
+use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
+use deepconcolic_network::{Network, Pass, Seed};
 use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{Family, Guide, Means};
+use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means};
 
 use crate::Inputs;
 use crate::ascent::Ground;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
 use crate::ranking::Ranking;
-use crate::stages::{self, Proposal, Strategy};
+use crate::stages::{self, PairProposal, Proposal, Strategy};
 use crate::suite::{Seeds, Stage, Suite};
 
 /// Inputs of the data that the means of layers are taken over, spread evenly.
@@ -66,6 +66,8 @@ pub struct Round {
     pub passes: Passes,
     /// The tests it added.
     pub tests: Vec<Added>,
+    /// Requirements that pairs of tests meet, by their numbers in the suite.
+    pub pairs: Vec<PairClaim>,
     /// Requirements that were aimed at one by one.
     pub tried: Vec<Slot>,
     /// Requirements met by the margin for the first time.
@@ -97,10 +99,29 @@ impl Stop {
     }
 }
 
+/// A round, its tests, and the standing of its pairs.
+type Played = (Round, Vec<Confirmed>, Vec<Standing>);
+
+/// Stands where a guide would, for requirements that nobody climbs to.
+struct Nobody;
+
+impl Guide for Nobody {
+    fn met(&self, _: Look<'_>, _: &[BitSet], _: Clearance, _: &mut dyn FnMut(usize, usize)) {}
+
+    fn values(&self, _: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+        out.extend(slots.iter().map(|_| f32::NEG_INFINITY));
+    }
+
+    fn pull(&self, _: Look<'_>, _: usize, _: &[u32], _: f32, _: &mut Vec<Seed<f32>>) -> f64 {
+        0.0
+    }
+}
+
 /// A campaign under way.
 pub struct Campaign<'a> {
     subject: Subject<'a>,
-    guide: &'a dyn Guide,
+    /// None for pairs of neurons.
+    guide: Option<&'a dyn Guide>,
     strategy: Strategy,
     rng_seed: u64,
     suite: Suite,
@@ -108,6 +129,10 @@ pub struct Campaign<'a> {
     passes: Passes,
     progress: stages::Progress,
     ranking: Ranking,
+    /// Requirements that pairs of tests meet.
+    claims: Vec<PairClaim>,
+    /// Why some requirements cannot be handled.
+    reasons: Vec<String>,
     /// Tests added last, which the next round's ranking takes in.
     fresh: usize,
 }
@@ -122,7 +147,13 @@ impl<'a> Campaign<'a> {
         sampled: usize,
         limits: &Limits<'_>,
     ) -> Result<Self, String> {
-        let guide = subject.family.guide()?;
+        let guide = match (subject.family.pairs(), strategy) {
+            (None, _) => Some(subject.family.guide()?),
+            (Some(_), Strategy::Cascade) => None,
+            (Some(_), _) => {
+                return Err("pairs of neurons are searched by the cascade only".into());
+            }
+        };
         let mut campaign = Self {
             subject,
             guide,
@@ -132,14 +163,18 @@ impl<'a> Campaign<'a> {
             ledger: Ledger::new(subject.family),
             passes: Passes {
                 forward: sampled,
-                vjp: 0,
+                ..Passes::default()
             },
             progress: stages::Progress::new(subject.family),
             ranking: Ranking::default(),
+            claims: Vec::new(),
+            reasons: Vec::new(),
             fresh: 0,
         };
         campaign.measure(limits);
-        campaign.ranking = Ranking::new(campaign.ledger.open());
+        if campaign.guide.is_some() {
+            campaign.ranking = Ranking::new(campaign.ledger.open());
+        }
         campaign.fresh = campaign.suite.len();
         Ok(campaign)
     }
@@ -185,6 +220,16 @@ impl<'a> Campaign<'a> {
         &self.ledger
     }
 
+    /// The requirements that pairs of tests were found to meet.
+    pub fn claims(&self) -> &[PairClaim] {
+        &self.claims
+    }
+
+    /// Why some requirements cannot be handled by the engines, each once.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
     /// Work done.
     pub fn passes(&self) -> Passes {
         self.passes
@@ -196,7 +241,15 @@ impl<'a> Campaign<'a> {
         let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
         let confirmed = self.witnesses().confirm(&claims, open, uncovered);
         let tests: Vec<Confirmed> = confirmed.into_iter().collect::<Result<_, _>>()?;
-        let gain = self.take(round, &tests);
+        let first = self.suite.len();
+        let standings = self.stand(
+            &round.pairs,
+            &|test| match (test as usize).checked_sub(first) {
+                Some(new) => &round.tests[new].input,
+                None => &self.suite.tests()[test as usize].input,
+            },
+        )?;
+        let gain = self.take(round, &tests, &standings);
         if gain == round.gain {
             Ok(())
         } else {
@@ -214,13 +267,32 @@ impl<'a> Campaign<'a> {
         }
     }
 
+    /// Judges claims about pairs of tests.
+    fn stand<'b>(
+        &self,
+        claims: &[PairClaim],
+        input: &dyn Fn(u32) -> &'b [f32],
+    ) -> Result<Vec<Standing>, String> {
+        let judge = PairJudge {
+            network: self.subject.network,
+            family: self.subject.family,
+            units: &self.subject.space.units,
+            means: self.subject.means,
+        };
+        judge.judge(claims, input)
+    }
+
     /// The one way the state changes.
-    fn take(&mut self, round: &Round, tests: &[Confirmed]) -> usize {
+    fn take(&mut self, round: &Round, tests: &[Confirmed], standings: &[Standing]) -> usize {
         let mut gain = 0;
         for (added, test) in round.tests.iter().zip(tests) {
             gain += self.ledger.enter(test);
             self.suite
                 .add(test, added.root, Some(added.parent), round.stage);
+        }
+        for (claim, &standing) in round.pairs.iter().zip(standings) {
+            gain += usize::from(self.ledger.enter_pair(claim.slot, standing));
+            self.claims.push(*claim);
         }
         self.passes = round.passes;
         self.fresh = tests.len();
@@ -230,10 +302,11 @@ impl<'a> Campaign<'a> {
 
     /// The stage that works next, if any is left.
     pub fn stage(&self) -> Option<Stage> {
-        if self.ledger.open_count() == 0 {
+        let open = self.ledger.open_count();
+        if open == 0 {
             return None;
         }
-        self.progress.stage(self.strategy)
+        self.progress.stage(self.strategy, open)
     }
 
     /// Runs rounds to the end. Each is handed to `record` before its tests count; an error there
@@ -250,7 +323,7 @@ impl<'a> Campaign<'a> {
             if limits.is_late() {
                 return Ok(Stop::Budget);
             }
-            let Some((round, tests)) = self.round(stage, limits) else {
+            let Some((round, tests, standings)) = self.round(stage, limits) else {
                 return Ok(Stop::Executions);
             };
             // A round that was cut short is dropped whole, so that going on later repeats it in full.
@@ -260,26 +333,27 @@ impl<'a> Campaign<'a> {
             if limits.is_late() {
                 return Ok(Stop::Budget);
             }
-            self.take(&round, &tests);
+            self.take(&round, &tests, &standings);
             record(self, &round)?;
         }
         Ok(Stop::Complete)
     }
 
     /// One round; none when there are no passes left for it.
-    fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<(Round, Vec<Confirmed>)> {
-        let ground = Ground {
-            network: self.subject.network,
-            family: self.subject.family,
-            guide: self.guide,
-            means: self.subject.means,
-            open: self.ledger.open(),
-        };
+    fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
         if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {
             return None;
         }
+        let ground = Ground {
+            network: self.subject.network,
+            family: self.subject.family,
+            // Climbers are not sent for pairs.
+            guide: self.guide.unwrap_or(&Nobody),
+            means: self.subject.means,
+            open: self.ledger.open(),
+        };
         let mut passes = self.passes;
-        if stage != Stage::Random {
+        if !matches!(stage, Stage::Random | Stage::Pairs) {
             self.ranking.update(&ground, &self.suite);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
@@ -292,22 +366,91 @@ impl<'a> Campaign<'a> {
             rng_seed: self.rng_seed,
             ranking: &self.ranking,
         };
-        let (proposals, tried) = self
+        let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let (added, tests) = self.accept(proposals, &mut passes);
-        let gain = {
-            let mut after = self.ledger.clone();
-            tests.iter().map(|test| after.enter(test)).sum()
-        };
+        let (mut added, mut tests) = self.accept(found.proposals, &mut passes);
+        let mut after = self.ledger.clone();
+        let mut gain = tests.iter().map(|test| after.enter(test)).sum();
+        let mut pairs = Vec::new();
+        let mut standings = Vec::new();
+        for proposal in found.pairs {
+            let first = self.suite.len() + added.len();
+            let (new, confirmed, claims) = self.accept_pairs(proposal, first, &mut passes);
+            let all: Vec<&[f32]> = new.iter().map(|test| test.input.as_slice()).collect();
+            let judged = self.stand(&claims, &|test| match (test as usize).checked_sub(first) {
+                Some(at) => all[at],
+                None => &self.suite.tests()[test as usize].input,
+            });
+            passes.forward += 2 * claims.len();
+            // An engine that claims what is not so is not believed, and its tests are not kept.
+            let judged = judged.unwrap_or_default();
+            let mut firm = false;
+            for (claim, standing) in claims.iter().zip(judged) {
+                if after.enter_pair(claim.slot, standing) {
+                    gain += 1;
+                    firm = true;
+                    pairs.push(*claim);
+                    standings.push(standing);
+                }
+            }
+            if firm {
+                added.extend(new);
+                tests.extend(confirmed);
+            }
+        }
+        for reason in found.reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
         let round = Round {
             stage,
             passes,
             tests: added,
-            tried,
+            pairs,
+            tried: found.tried,
             gain,
         };
-        Some((round, tests))
+        Some((round, tests, standings))
+    }
+
+    /// Confirms the tests of a pair proposal, which will have numbers from `first` on; the root is in
+    /// the suite already. Nothing is taken when one of them may not be a test.
+    fn accept_pairs(
+        &self,
+        proposal: PairProposal,
+        first: usize,
+        passes: &mut Passes,
+    ) -> (Vec<Added>, Vec<Confirmed>, Vec<PairClaim>) {
+        let root = self.subject.seeds.input(proposal.root);
+        let mut numbers = Vec::new();
+        let mut new: Vec<Added> = Vec::new();
+        for input in proposal.tests {
+            if input == root {
+                numbers.push(proposal.root);
+            } else {
+                numbers.push(first + new.len());
+                new.push(Added {
+                    input,
+                    root: proposal.root,
+                    parent: proposal.root,
+                });
+            }
+        }
+        let claims: Vec<Claim<'_>> = new.iter().map(|test| self.claim(test)).collect();
+        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
+        passes.forward += claims.len();
+        let Ok(confirmed) = confirmed.into_iter().collect::<Result<Vec<_>, _>>() else {
+            return (Vec::new(), Vec::new(), Vec::new());
+        };
+        let claims = proposal.pairs.iter().map(|&(slot, a, b)| PairClaim {
+            slot,
+            first: numbers[a] as u32,
+            second: numbers[b] as u32,
+        });
+        (new, confirmed, claims.collect())
     }
 
     /// Confirms proposals and picks, best first, those that meet something none before them does.

@@ -1,6 +1,6 @@
 //! What is still open: requirements not met at all, and requirements not met by the margin.
 
-use deepconcolic_check::{Confirmed, Slot};
+use deepconcolic_check::{Confirmed, Slot, Standing};
 use deepconcolic_spec::criteria::{BitSet, Family, Group};
 
 /// The state of every requirement, two bits each.
@@ -38,6 +38,20 @@ impl Ledger {
         for slot in confirmed.firm() {
             new += usize::from(self.is_open(*slot));
             self.open[slot.group as usize].remove(slot.slot as usize);
+        }
+        new
+    }
+
+    /// Enters a requirement that two inputs meet. Returns whether they are the first to meet it by
+    /// the margin.
+    pub fn enter_pair(&mut self, slot: Slot, standing: Standing) -> bool {
+        let (group, number) = (slot.group as usize, slot.slot as usize);
+        if standing != Standing::False {
+            self.uncovered[group].remove(number);
+        }
+        let new = standing == Standing::Firm && self.is_open(slot);
+        if new {
+            self.open[group].remove(number);
         }
         new
     }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use deepconcolic_engines::Effort;
+
 /// Work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
@@ -10,12 +12,21 @@ pub struct Passes {
     pub forward: usize,
     /// Vector-Jacobian products.
     pub vjp: usize,
+    /// Linear and quadratic programs solved.
+    pub lp: usize,
 }
 
 impl Passes {
-    /// All of them.
+    /// Passes through the network, forward and backward.
     pub fn total(self) -> usize {
         self.forward + self.vjp
+    }
+
+    /// Adds what an engine spent.
+    pub(crate) fn spend(&mut self, effort: Effort) {
+        self.forward += effort.forward;
+        self.vjp += effort.vjp;
+        self.lp += effort.lp;
     }
 }
 

@@ -23,6 +23,11 @@ impl Random {
         )
     }
 
+    /// A stream of its own.
+    pub fn split(&mut self) -> Self {
+        Self::of(&[self.bits()])
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -102,8 +102,19 @@ impl<'a> Reach<'a> {
         }
     }
 
+    /// Rounded towards the root: many elements rounded away from it add up to more than the radius.
     fn place(&self, point: &mut [f32], element: usize, change: f64) {
-        point[element] = (f64::from(self.root[element]) + change * self.width(element)) as f32;
+        let root = f64::from(self.root[element]);
+        let wanted = change * self.width(element);
+        let mut x = (root + wanted) as f32;
+        if (f64::from(x) - root).abs() > wanted.abs() {
+            x = if wanted > 0.0 {
+                x.next_down()
+            } else {
+                x.next_up()
+            };
+        }
+        point[element] = x;
     }
 
     fn hold_l2(&self, point: &mut [f32], radius: f64) {

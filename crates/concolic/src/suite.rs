@@ -14,11 +14,25 @@ pub enum Stage {
     Focus = 2,
     /// Drawn at random.
     Random = 3,
+    /// One requirement at a time, by the symbolic engines.
+    Symbolic = 4,
+    /// Pairs of neurons, by the symbolic engines.
+    Pairs = 5,
+    /// A step of the paper's algorithm.
+    Paper = 6,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 4] = [Self::Measure, Self::Ascend, Self::Focus, Self::Random];
+    pub const ALL: [Self; 7] = [
+        Self::Measure,
+        Self::Ascend,
+        Self::Focus,
+        Self::Random,
+        Self::Symbolic,
+        Self::Pairs,
+        Self::Paper,
+    ];
 
     /// What it is called in output.
     pub fn name(self) -> &'static str {
@@ -27,6 +41,9 @@ impl Stage {
             Self::Ascend => "ascend",
             Self::Focus => "focus",
             Self::Random => "random",
+            Self::Symbolic => "symbolic",
+            Self::Pairs => "pairs",
+            Self::Paper => "paper",
         }
     }
 

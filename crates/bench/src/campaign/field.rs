@@ -144,13 +144,15 @@ impl<'a> Field<'a> {
         let witnesses = Witnesses {
             network: &self.subject.network,
             family: self.family.as_ref(),
-            guide: self.family.guide().map_err(BenchError::Campaign)?,
+            guide: self.family.guide().ok(),
             space: &self.space,
             means: &self.means,
         };
         let first = suite.tests().iter().take(tests);
         let inputs: Vec<f32> = first.flat_map(|test| &test.input).copied().collect();
-        let audit = witnesses.audit(&inputs).map_err(BenchError::Campaign)?;
+        let audit = witnesses
+            .audit(&inputs, &[])
+            .map_err(BenchError::Campaign)?;
         let (covered, total) = counts(self.family.as_ref(), &audit.covered);
         Ok(Counted {
             covered,

@@ -125,6 +125,7 @@ fn climber<'a>(
         reach,
         test.input.clone(),
         targets,
+        random.split(),
     ))
 }
 

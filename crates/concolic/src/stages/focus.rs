@@ -3,18 +3,27 @@
 use deepconcolic_check::Slot;
 use deepconcolic_spec::criteria::Confinement;
 
-use super::{Progress, Proposal, Setting, schedule};
+use super::{Progress, Setting, Yield, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
+use crate::random::Random;
 use crate::reach::Reach;
 
-/// How often every open requirement is aimed at. A second time, from other tests, brought three of 3,588
-/// on the network that this was measured on.
-pub(super) const SWEEPS: usize = 1;
+/// How often every open requirement is aimed at, at most: first from the test nearest to it, then
+/// from places drawn at random, as long as that is cheap.
+const SWEEPS: usize = 4;
+/// Passes that a further sweep may cost. Thousands of requirements left are mostly impossible: on the
+/// network that this was measured on, a second sweep brought three of 3,588.
+const CHEAP: usize = 20_000;
 /// Requirements aimed at in a round.
 const BATCH: usize = 64;
 /// Steps of a climber.
 const STEPS: usize = 12;
+
+/// Whether there is another sweep after so many, with so much open.
+pub(super) fn goes_on(sweeps: usize, open: usize) -> bool {
+    sweeps == 0 || (sweeps < SWEEPS && open * (2 * STEPS + 2) <= CHEAP)
+}
 
 /// The best points on the way to the next requirements in line, and which those were. No
 /// requirement means that all open ones were aimed at.
@@ -23,7 +32,7 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<(Vec<Proposal>, Vec<Slot>)> {
+) -> Option<Yield> {
     // A climber costs a run and a derivative a step, a last run, and one to confirm it.
     let each = 2 * STEPS + 2;
     let left = limits.left(*passes);
@@ -35,7 +44,7 @@ pub(super) fn propose(
     let next = setting.ranking.nearest(&progress.tried, count);
     let mut climbers: Vec<Climber<'_>> = next
         .iter()
-        .filter_map(|&slot| climber(setting, slot, progress.sweeps))
+        .filter_map(|&slot| climber(setting, slot, progress))
         .collect();
     climb(
         &setting.ground,
@@ -44,21 +53,40 @@ pub(super) fn propose(
         passes,
         limits,
     );
-    Some((super::proposals(climbers), next))
+    Some(Yield {
+        proposals: super::proposals(climbers),
+        tried: next,
+        ..Yield::default()
+    })
 }
 
-fn climber<'a>(setting: &Setting<'a>, slot: Slot, turn: usize) -> Option<Climber<'a>> {
+fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {
+    let turn = progress.sweeps;
     let (group, number) = (slot.group as usize, slot.slot as usize);
     let guide = setting.ground.guide;
     if guide.refusal(group, number).is_some() {
         return None;
     }
     let confinement = guide.confinement(group, number, turn);
-    let (root, parent, start) = setting.start(slot, confinement.as_ref());
+    let (mut root, mut parent, mut start) = setting.start(slot, confinement.as_ref());
+    let names = [
+        setting.rng_seed,
+        progress.rounds,
+        group as u64,
+        number as u64,
+    ];
+    let mut random = Random::of(&names);
+    if turn > 0 && confinement.is_none() {
+        root = random.below(setting.seeds.len());
+        parent = root;
+    }
     let seed = setting.seeds.input(root);
     let reach = Reach::new(setting.space, seed, confinement.as_ref(), turn)?;
+    if turn > 0 {
+        start = reach.draw(&mut random);
+    }
     let targets = vec![(group, vec![slot.slot])];
-    Some(Climber::new(root, parent, reach, start, targets))
+    Some(Climber::new(root, parent, reach, start, targets, random))
 }
 
 impl Setting<'_> {

@@ -2,7 +2,10 @@
 
 mod ascend;
 mod focus;
+mod pairs;
+mod paper;
 mod random;
+mod symbolic;
 
 pub use random::Scatter;
 
@@ -23,6 +26,8 @@ pub enum Strategy {
     Cascade,
     /// Inputs drawn from the search region: what the others are compared with.
     Random,
+    /// The paper's Algorithm 1, as written.
+    Paper,
 }
 
 /// What stages look at.
@@ -42,6 +47,25 @@ pub(crate) struct Proposal {
     pub parent: usize,
 }
 
+/// Tests round one root, and the requirements that two of them meet together.
+pub(crate) struct PairProposal {
+    pub root: usize,
+    pub tests: Vec<Vec<f32>>,
+    /// Requirement, and the numbers of both tests here.
+    pub pairs: Vec<(Slot, usize, usize)>,
+}
+
+/// What a stage brings in a round.
+#[derive(Default)]
+pub(crate) struct Yield {
+    pub proposals: Vec<Proposal>,
+    pub pairs: Vec<PairProposal>,
+    /// Requirements that were aimed at one by one; none when all were before.
+    pub tried: Vec<Slot>,
+    /// Why some cannot be handled.
+    pub reasons: Vec<String>,
+}
+
 /// How far the stages have come.
 pub(crate) struct Progress {
     /// Rounds so far: names the random numbers of the next.
@@ -51,6 +75,10 @@ pub(crate) struct Progress {
     /// Requirements aimed at one by one so far, and how often all of them were.
     tried: Vec<BitSet>,
     sweeps: usize,
+    /// Whether the symbolic stage has aimed at all.
+    done: bool,
+    /// Whether requirements are pairs of neurons.
+    pairs: bool,
     /// Passes up to the last round.
     passes: usize,
 }
@@ -63,17 +91,21 @@ impl Progress {
             stale: 0,
             tried: groups.map(|group| BitSet::new(group.slots())).collect(),
             sweeps: 0,
+            done: false,
+            pairs: family.pairs().is_some(),
             passes: 0,
         }
     }
 
-    /// The stage that is next, while something is open.
-    pub fn stage(&self, strategy: Strategy) -> Option<Stage> {
+    /// The stage that is next, while so much is open.
+    pub fn stage(&self, strategy: Strategy, open: usize) -> Option<Stage> {
         match strategy {
             Strategy::Random => Some(Stage::Random),
+            Strategy::Paper => (!self.done).then_some(Stage::Paper),
+            Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
             Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
-            Strategy::Cascade if self.sweeps < focus::SWEEPS => Some(Stage::Focus),
-            Strategy::Cascade => None,
+            Strategy::Cascade if focus::goes_on(self.sweeps, open) => Some(Stage::Focus),
+            Strategy::Cascade => (!self.done).then_some(Stage::Symbolic),
         }
     }
 
@@ -85,37 +117,50 @@ impl Progress {
         match round.stage {
             Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
             Stage::Ascend => self.stale = 0,
-            Stage::Focus => {
+            Stage::Focus | Stage::Symbolic | Stage::Pairs | Stage::Paper => {
                 for slot in &round.tried {
                     self.tried[slot.group as usize].insert(slot.slot as usize);
                 }
                 if round.tried.is_empty() {
-                    self.sweeps += 1;
-                    for tried in &mut self.tried {
-                        *tried = BitSet::new(tried.len());
-                    }
+                    self.end_sweep(round.stage);
                 }
             }
             Stage::Measure | Stage::Random => {}
         }
     }
 
-    /// The proposals of a stage, and the requirements it aimed at one by one; none when no passes
-    /// are left for it.
+    /// Every open requirement was aimed at.
+    fn end_sweep(&mut self, stage: Stage) {
+        if stage == Stage::Focus {
+            self.sweeps += 1;
+        } else {
+            self.done = true;
+        }
+        for tried in &mut self.tried {
+            *tried = BitSet::new(tried.len());
+        }
+    }
+
+    /// What a stage brings; none when no passes are left for it.
     pub fn propose(
         &self,
         stage: Stage,
         setting: &Setting<'_>,
         passes: &mut Passes,
         limits: &Limits<'_>,
-    ) -> Option<(Vec<Proposal>, Vec<Slot>)> {
+    ) -> Option<Yield> {
+        let plain = |proposals: Vec<Proposal>| Yield {
+            proposals,
+            ..Yield::default()
+        };
         match stage {
-            Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits)
-                .map(|proposals| (proposals, Vec::new())),
+            Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits).map(plain),
             Stage::Focus => focus::propose(setting, self, passes, limits),
+            Stage::Symbolic => symbolic::propose(setting, self, passes, limits),
+            Stage::Pairs => pairs::propose(setting, self, passes, limits),
+            Stage::Paper => paper::propose(setting, self, passes, limits),
             Stage::Random | Stage::Measure => {
-                random::propose(setting, self.rounds, *passes, limits)
-                    .map(|proposals| (proposals, Vec::new()))
+                random::propose(setting, self.rounds, *passes, limits).map(plain)
             }
         }
     }

@@ -5,7 +5,8 @@ use deepconcolic_network::{Network, Point, Trace};
 
 use super::bit_set::BitSet;
 use super::guide::Guide;
-use super::parameters::Parameters;
+use super::pair::Change;
+use super::parameters::{Parameters, Scope};
 use super::profile::Profile;
 use super::selection::Selection;
 use crate::{InputSpace, Requirement};
@@ -86,6 +87,11 @@ pub trait Family: Send + Sync {
     /// One requirement as a formula, or why the language cannot say it.
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String>;
 
+    /// The pairs of neurons that its slots stand for, if it is a family of pairs.
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        None
+    }
+
     /// What must be kept of a run to measure it.
     fn points(&self) -> Vec<Point>;
 
@@ -101,6 +107,28 @@ pub trait Family: Send + Sync {
     }
 }
 
+/// How the slots of a pair criterion stand for neurons, so that searches need not read it off formulas
+/// as long as a layer.
+pub trait Pairs {
+    /// How the condition and the decision change.
+    fn changes(&self) -> (Change, Change);
+
+    /// Whose signs must stay.
+    fn scope(&self) -> Scope;
+
+    /// The hidden layers of a group's conditions and decisions.
+    fn layers(&self, group: usize) -> (usize, usize);
+
+    /// Condition and decision of a slot.
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
+
+    /// The decisions of a group that have the same conditions as this one.
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize>;
+
+    /// The slot of a condition and a decision, if they are connected.
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
+}
+
 /// Runs some of the tests seen so far again, by number, keeping these tensors.
 pub type Rerun<'a> = dyn Fn(&[usize], &[Point]) -> Trace<f32> + Sync + 'a;
 
@@ -114,4 +142,9 @@ pub trait Tally: Send {
 
     /// The slots covered, group by group.
     fn covered(&self) -> &[BitSet];
+
+    /// Two tests that cover a slot together, once a suite is settled; for one-input requirements none.
+    fn shown_by(&self, _group: usize, _slot: usize) -> Option<(usize, usize)> {
+        None
+    }
 }

@@ -67,6 +67,13 @@ impl Means {
         (RELATIVE_MARGIN * self.scale(layer)).max(LEAST_MARGIN)
     }
 
+    /// By how much a value in units of the layers' means must clear 0.
+    pub fn relative_margin(&self) -> f64 {
+        let floor = |mean: &f64| LEAST_MARGIN / mean;
+        let sound = self.layers.iter().filter(|mean| **mean > 0.0);
+        sound.map(floor).fold(RELATIVE_MARGIN, f64::max)
+    }
+
     /// By how much a sum of values must clear its bound, given its coefficients and layers.
     pub fn margin_of(&self, terms: impl Iterator<Item = (f64, usize)>) -> f64 {
         terms.map(|(c, layer)| c.abs() * self.margin(layer)).sum()

@@ -23,8 +23,9 @@ mod vvc;
 mod written;
 
 pub use bit_set::BitSet;
-pub use criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+pub use criterion::{Criterion, Family, Group, Pairs, Rerun, Setting, Tally};
 pub use guide::{Clearance, Confinement, Guide, Look, Means};
+pub use pair::Change;
 pub use parameters::{LipschitzOutput, Parameters, Scope};
 pub use profile::{LayerProfile, Profile};
 pub use region::{Ball, Region};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use deepconcolic_network::{Layer, Network, Point, Trace, bits};
 
 use super::bit_set::{BitSet, ones};
-use super::criterion::{Family, Group, Rerun, Setting, Tally};
+use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
 use super::parameters::Scope;
 use super::patterns::Patterns;
@@ -19,7 +19,7 @@ use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, V
 
 /// How a neuron must change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Change {
+pub enum Change {
     /// ap differs.
     Sign,
     /// |u| grows by this factor at least, from a value that is not 0.
@@ -164,7 +164,7 @@ fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
 
 impl Family for PairFamily {
     fn guide(&self) -> Result<&dyn Guide, String> {
-        Err("it asks for two inputs at once, which no search here looks for yet".into())
+        Err("it asks for two inputs at once".into())
     }
 
     fn groups(&self) -> &[Group] {
@@ -205,6 +205,10 @@ impl Family for PairFamily {
         })
     }
 
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        Some(self)
+    }
+
     fn points(&self) -> Vec<Point> {
         let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
         let mut points: Vec<usize> = layers.collect();
@@ -224,7 +228,37 @@ impl Family for PairFamily {
             family: self,
             patterns: patterns.collect(),
             covered: self.groups.iter().map(|g| BitSet::new(g.slots())).collect(),
+            shown_by: vec![HashMap::new(); self.groups.len()],
         })
+    }
+}
+
+impl Pairs for PairFamily {
+    fn changes(&self) -> (Change, Change) {
+        (self.condition, self.decision)
+    }
+
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    fn layers(&self, group: usize) -> (usize, usize) {
+        let block = &self.blocks[group];
+        (block.before, block.layer)
+    }
+
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize) {
+        self.blocks[group].pair(slot)
+    }
+
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
+        let cones = &self.blocks[group].cone_of;
+        let same = |&other: &usize| cones[other] == cones[decision];
+        (0..cones.len()).filter(same).collect()
+    }
+
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {
+        self.blocks[group].slot(condition, decision)
     }
 }
 
@@ -233,6 +267,8 @@ struct PairTally<'a> {
     /// By layer.
     patterns: HashMap<usize, Patterns>,
     covered: Vec<BitSet>,
+    /// By group: the tests that cover a slot.
+    shown_by: Vec<HashMap<usize, (usize, usize)>>,
 }
 
 impl Tally for PairTally<'_> {
@@ -246,7 +282,8 @@ impl Tally for PairTally<'_> {
     }
 
     fn finish(&mut self, rerun: &Rerun<'_>) {
-        for (block, covered) in self.family.blocks.iter().zip(&mut self.covered) {
+        let results = self.covered.iter_mut().zip(&mut self.shown_by);
+        for (block, (covered, shown_by)) in self.family.blocks.iter().zip(results) {
             let conditions = &self.patterns[&block.before];
             let mut settle = Settle {
                 family: self.family,
@@ -254,6 +291,7 @@ impl Tally for PairTally<'_> {
                 decisions: &self.patterns[&block.layer],
                 rerun,
                 covered,
+                shown_by,
             };
             match self.family.scope {
                 Scope::Layer => {
@@ -275,6 +313,10 @@ impl Tally for PairTally<'_> {
     fn covered(&self) -> &[BitSet] {
         &self.covered
     }
+
+    fn shown_by(&self, group: usize, slot: usize) -> Option<(usize, usize)> {
+        self.shown_by[group].get(&slot).copied()
+    }
 }
 
 /// Finds the pairs of tests of one block and marks what they cover.
@@ -284,6 +326,7 @@ struct Settle<'a> {
     decisions: &'a Patterns,
     rerun: &'a Rerun<'a>,
     covered: &'a mut BitSet,
+    shown_by: &'a mut HashMap<usize, (usize, usize)>,
 }
 
 impl Settle<'_> {
@@ -298,7 +341,10 @@ impl Settle<'_> {
                     .collect();
                 for (a, b, bit) in patterns.neighbours(&groups) {
                     let changed = sides[a].changed(&sides[b]);
-                    self.mark(neurons[bit], ones(&changed), cone);
+                    let decisions = self.decisions;
+                    let (a, b) = (&groups[a], &groups[b]);
+                    let tests = |j: usize| differing(decisions, a, b, j);
+                    self.mark(neurons[bit], ones(&changed), cone, &tests);
                 }
             }
             (Change::Sign, Change::Value(sigma)) => {
@@ -307,7 +353,7 @@ impl Settle<'_> {
                 for (a, b, bit) in pairs {
                     for (x1, x2) in ordered(&groups[a], &groups[b]) {
                         let grown = grown(&values, x1, x2, sigma);
-                        self.mark(neurons[bit], grown.into_iter(), cone);
+                        self.mark(neurons[bit], grown.into_iter(), cone, &|_| Some((x1, x2)));
                     }
                 }
             }
@@ -347,7 +393,8 @@ impl Settle<'_> {
             Change::Value(sigma) => grown(values, x1, x2, sigma),
         };
         for condition in conditions {
-            self.mark(condition, changed.iter().copied(), cone);
+            let tests = |_| Some((x1, x2));
+            self.mark(condition, changed.iter().copied(), cone, &tests);
         }
     }
 
@@ -373,15 +420,32 @@ impl Settle<'_> {
         condition: usize,
         decisions: impl Iterator<Item = usize>,
         cone: Option<usize>,
+        tests: &dyn Fn(usize) -> Option<(usize, usize)>,
     ) {
         for decision in decisions {
             if cone.is_none_or(|cone| self.block.cone_of[decision] == cone)
                 && let Some(slot) = self.block.slot(condition, decision)
             {
+                if !self.covered.contains(slot)
+                    && let Some(tests) = tests(decision)
+                {
+                    self.shown_by.insert(slot, tests);
+                }
                 self.covered.insert(slot);
             }
         }
     }
+}
+
+/// The first two tests, one of each group, on different sides of a decision.
+fn differing(decisions: &Patterns, a: &[usize], b: &[usize], j: usize) -> Option<(usize, usize)> {
+    let side = |test: usize| decisions.get(test)[j / 64] >> (j % 64) & 1;
+    let first = |group: &[usize], wanted: u64| {
+        let mut tests = group.iter().copied();
+        tests.find(|&test| side(test) == wanted)
+    };
+    let pair = |wanted: u64| Some((first(a, wanted)?, first(b, 1 - wanted)?));
+    pair(0).or_else(|| pair(1))
 }
 
 /// u of the condition's and the decision's layer, by test.

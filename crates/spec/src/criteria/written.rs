@@ -110,8 +110,8 @@ impl Family for Written {
         let pairs = count(&|r| r.inputs == Inputs::Two);
         if pairs > 0 {
             notes.push(format!(
-                "{pairs} of the requirements speak of two inputs; the search does not look for \
-                 those, and they stay unresolved"
+                "{pairs} of the requirements speak of two inputs; only the symbolic engines look \
+                 for those"
             ));
         }
         notes

@@ -6,4 +6,5 @@ mod guide;
 mod meaning;
 mod messages;
 mod scale;
+mod steering;
 mod vnncomp;

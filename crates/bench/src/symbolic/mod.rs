@@ -1,0 +1,8 @@
+//! Targets of the symbolic engines.
+
+mod nearest;
+mod pairs;
+mod seeds;
+
+pub use nearest::run as nearest;
+pub use pairs::run as pairs;

@@ -1,0 +1,188 @@
+//! Sign-sign pairs: all of a dense network, and those of ten decisions of the paper's.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use deepconcolic_engines::{Effort, Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_network::{Network, Pass, Point};
+use deepconcolic_spec::SearchSpace;
+use deepconcolic_spec::criteria::{Change, Scope};
+
+use super::seeds::Seeds;
+use crate::contest::print_load;
+use crate::error::BenchError;
+use crate::rng::Rng;
+use crate::shelf::Shelf;
+use crate::subject::PAPER;
+use crate::verdict::Verdict;
+
+const DENSE: &str = "mnist_mlp_100x2_logits.onnx";
+const SEEDS: usize = 1000;
+/// Pairs a second of the dense network.
+const RATE: f64 = 200.0;
+/// Percent of the pairs of a decision neuron of the paper's second convolution, on average.
+const COVERED: f64 = 92.0;
+/// Decision neurons drawn.
+const DECISIONS: usize = 10;
+
+/// Prints both.
+pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    println!("\n== sign-sign pairs; each pair is run again by its definition");
+    print_load();
+    Ok(vec![dense(shelf)?, paper(shelf)?])
+}
+
+fn dense(shelf: &Shelf) -> Result<Verdict, BenchError> {
+    let seeds = Seeds::load(shelf, DENSE, SEEDS)?;
+    let network = &seeds.subject.network;
+    let decisions = 0..network.layers()[1].neurons();
+    let open = decisions.flat_map(|j| network.conditions(0, 1, j).into_iter().map(move |i| (i, j)));
+    let result = cover(&seeds, &open.collect::<Vec<_>>(), 0.1)?;
+    result.print(DENSE);
+    let (found, rate) = (result.confirmed.len(), result.rate());
+    let what = format!(
+        "ssc of {DENSE}, radius 0.1: {found} of {} pairs, {rate:.0} a second (all, at {RATE})",
+        result.asked
+    );
+    Ok(Verdict::new(what, found == result.asked && rate >= RATE))
+}
+
+fn paper(shelf: &Shelf) -> Result<Verdict, BenchError> {
+    let seeds = Seeds::load(shelf, PAPER, SEEDS)?;
+    let network = &seeds.subject.network;
+    let mut rng = Rng::new(0);
+    let neurons = network.layers()[1].neurons();
+    let mut shares = Vec::new();
+    for _ in 0..DECISIONS {
+        let decision = rng.below(neurons);
+        let open: Vec<(usize, usize)> = network
+            .conditions(0, 1, decision)
+            .into_iter()
+            .map(|condition| (condition, decision))
+            .collect();
+        let result = cover(&seeds, &open, 0.3)?;
+        result.print(&format!("decision {decision}"));
+        shares.push(100.0 * result.confirmed.len() as f64 / result.asked as f64);
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let what = format!(
+        "ssc of {PAPER}, radius 0.3, {DECISIONS} decisions of the second convolution: {mean:.1} % of \
+         their pairs (at least {COVERED} %)"
+    );
+    Ok(Verdict::new(what, mean >= COVERED))
+}
+
+/// What came of some pairs.
+struct Tally {
+    asked: usize,
+    confirmed: Vec<(usize, usize)>,
+    wrong: usize,
+    tests: usize,
+    effort: Effort,
+    seconds: f64,
+}
+
+impl Tally {
+    fn rate(&self) -> f64 {
+        self.confirmed.len() as f64 / self.seconds
+    }
+
+    fn print(&self, name: &str) {
+        println!(
+            "{name:28} {:>6} of {:>6} pairs ({} refuted), {:>5} tests, {:>8.0} pairs/s, {:.2} runs, {:.2} \
+             gradients and {:.2} programs a pair",
+            self.confirmed.len(),
+            self.asked,
+            self.wrong,
+            self.tests,
+            self.rate(),
+            self.each(self.effort.forward),
+            self.each(self.effort.vjp),
+            self.each(self.effort.lp)
+        );
+    }
+
+    fn each(&self, count: usize) -> f64 {
+        count as f64 / self.asked.max(1) as f64
+    }
+}
+
+/// Searches, with the clock stopped while pairs are run again.
+fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, BenchError> {
+    let space = seeds.space(radius)?;
+    let search = PairSearch {
+        network: &seeds.subject.network,
+        before: 0,
+        layer: 1,
+        condition: Change::Sign,
+        decision: Change::Sign,
+        scope: Scope::Layer,
+        space: &space,
+        means: &seeds.means,
+        margin: Margin::default(),
+        most: None,
+    };
+    let mut result = Tally {
+        asked: open.len(),
+        confirmed: Vec::new(),
+        wrong: 0,
+        tests: 0,
+        effort: Effort::default(),
+        seconds: 0.0,
+    };
+    let inputs: Vec<&[f32]> = seeds.inputs.iter().map(Vec::as_slice).collect();
+    let start = Instant::now();
+    let mut checking = 0.0;
+    let mut hear = |_: usize, harvest: Harvest| {
+        let pause = Instant::now();
+        result.effort += harvest.effort;
+        result.tests += harvest.tests.len().saturating_sub(1);
+        let truth = confirm(search.network, &space, &harvest);
+        for (pair, holds) in harvest.pairs.iter().zip(truth) {
+            if holds {
+                result.confirmed.push((pair.condition, pair.decision));
+            } else {
+                result.wrong += 1;
+            }
+        }
+        checking += pause.elapsed().as_secs_f64();
+        ControlFlow::Continue(())
+    };
+    search
+        .cover(&inputs, open, PairLimits::default(), &mut hear)
+        .map_err(|reason| BenchError::Criterion {
+            name: "ssc".into(),
+            reason: reason.to_string(),
+        })?;
+    result.seconds = start.elapsed().as_secs_f64() - checking;
+    result.confirmed.sort_unstable();
+    result.confirmed.dedup();
+    Ok(result)
+}
+
+/// Whether each pair of a harvest is one by definition: run again, compared neuron by neuron.
+fn confirm(network: &Network, space: &SearchSpace, harvest: &Harvest) -> Vec<bool> {
+    let points = [Point::Pre(0), Point::Pre(1)];
+    let trace = network.forward(&harvest.tests.concat(), &Pass::keep(points));
+    let differing = |point: Point, a: usize, b: usize| -> Vec<usize> {
+        let (a, b) = (trace.sample(point, a), trace.sample(point, b));
+        let differs = |n: &usize| (a[*n] >= 0.0) != (b[*n] >= 0.0);
+        (0..a.len()).filter(differs).collect()
+    };
+    let allowed = |test: usize| {
+        test == 0
+            || space
+                .violation(&harvest.tests[test], &harvest.tests[0])
+                .is_none()
+    };
+    harvest
+        .pairs
+        .iter()
+        .map(|pair| {
+            differing(points[0], pair.first, pair.second) == [pair.condition]
+                && differing(points[1], pair.first, pair.second).contains(&pair.decision)
+                && allowed(pair.first)
+                && allowed(pair.second)
+        })
+        .collect()
+}

@@ -1,0 +1,79 @@
+//! A network with its first correctly classified images, and the scale of its layers.
+
+use deepconcolic_concolic::Inputs;
+use deepconcolic_network::{Network, Pass, Point, label};
+use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
+
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use crate::subject::Subject;
+
+/// Images that means are taken over.
+const MEASURED: usize = 100;
+
+/// A network and seeds.
+pub struct Seeds {
+    pub subject: Subject,
+    pub inputs: Vec<Vec<f32>>,
+    /// Mean |u| of layers 1, 2, ...
+    pub means: Vec<f64>,
+}
+
+impl Seeds {
+    /// The first so many images that the network classifies correctly.
+    pub fn load(shelf: &Shelf, name: &str, count: usize) -> Result<Self, BenchError> {
+        let subject = Subject::load(shelf, name)?;
+        let images = subject.images(0..subject.len());
+        let labels: Vec<i64> = images.labels().map(<[i64]>::to_vec).unwrap_or_default();
+        let each = subject.network.input_elements();
+        let values = images.values();
+        let logits = subject.network.logits(&values);
+        let right = |(index, scores): (usize, &[f32])| {
+            let found = i64::try_from(label(scores)).ok();
+            (found == labels.get(index).copied()).then_some(index)
+        };
+        let classes = subject.network.elements(Point::Logits);
+        let inputs: Vec<Vec<f32>> = logits
+            .chunks_exact(classes)
+            .enumerate()
+            .filter_map(right)
+            .take(count)
+            .map(|index| values[index * each..(index + 1) * each].to_vec())
+            .collect();
+        let means = means(&subject.network, &inputs[..MEASURED.min(inputs.len())]);
+        Ok(Self {
+            subject,
+            inputs,
+            means,
+        })
+    }
+
+    /// One image of the data.
+    pub fn image(&self, index: usize) -> Vec<f32> {
+        self.subject.images(index..index + 1).values()
+    }
+
+    /// The unit box, within a radius of seeds.
+    pub fn space(&self, radius: f64) -> Result<SearchSpace, BenchError> {
+        let domain = Domain::uniform(self.subject.network.input_elements(), 0.0, 1.0);
+        let domain = domain.map_err(|reason| BenchError::Criterion {
+            name: "domain".into(),
+            reason,
+        })?;
+        let extent = Extent::Balls(radius);
+        Ok(SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent))
+    }
+}
+
+/// Mean |u| by layer, the input first and the logits last.
+fn means(network: &Network, inputs: &[Vec<f32>]) -> Vec<f64> {
+    let mut points = vec![Point::Input];
+    points.extend((0..network.layers().len()).map(Point::Pre));
+    points.push(Point::Logits);
+    let trace = network.forward(&inputs.concat(), &Pass::keep(points.iter().copied()));
+    let mean = |point: &Point| {
+        let values = trace.get(*point);
+        values.iter().map(|u| f64::from(u.abs())).sum::<f64>() / values.len().max(1) as f64
+    };
+    points.iter().map(mean).collect()
+}

@@ -1,0 +1,275 @@
+//! Pairs of tests for the pair criteria, many at a time.
+//!
+//! Two ways. *Crossing*: with a seed's signs of the conditions' layer kept, step over the hyperplane of
+//! each condition, and, on the seed's own side of all of them, flip each decision. A test beyond
+//! condition i pairs with every test of the seed's own cell, so c crossings and d flips make up to
+//! c x d pairs. *Meeting*: for one pair, let both inputs move; the nearest points on either side of both
+//! hyperplanes lie next to each other where these meet, and so close together that other signs hardly
+//! ever differ.
+
+use deepconcolic_network::{Network, Pass, Point};
+use deepconcolic_spec::criteria::{Change, Scope};
+use deepconcolic_spec::{Inputs, SearchSpace};
+
+use crate::atom::Scales;
+use crate::goal::{Effort, Margin, Reason};
+use crate::meet::meeting_point;
+use crate::pair_tree::sign_change;
+use crate::region::Region;
+use crate::same_signs::SameSigns;
+use crate::task::{Moves, Task};
+use crate::tree::Tree;
+use crate::walk::walk;
+
+/// The pairs of neurons of two layers, and where tests for them may lie.
+#[derive(Debug, Clone, Copy)]
+pub struct PairSearch<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The conditions' hidden layer, `0..`.
+    pub before: usize,
+    /// The decisions' hidden layer, `0..`.
+    pub layer: usize,
+    /// How a condition changes.
+    pub condition: Change,
+    /// How a decision changes.
+    pub decision: Change,
+    /// Whose signs must stay.
+    pub scope: Scope,
+    /// Domain, norm, region and grid.
+    pub space: &'a SearchSpace,
+    /// Mean |u| of layers 1, 2, ... over a data sample.
+    pub means: &'a [f64],
+    /// How far comparisons must be cleared.
+    pub margin: Margin,
+    /// Passes through the network after which a single crossing or meeting ends, at its next step.
+    pub most: Option<usize>,
+}
+
+/// Two tests that cover a pair of neurons, by their numbers in a [`Harvest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundPair {
+    /// The condition.
+    pub condition: usize,
+    /// The decision.
+    pub decision: usize,
+    /// `x1`
+    pub first: usize,
+    /// `x2`
+    pub second: usize,
+}
+
+/// Tests and the pairs they cover.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Harvest {
+    /// The root first, then the new tests that some pair needs.
+    pub tests: Vec<Vec<f32>>,
+    /// What they cover, each pair once.
+    pub pairs: Vec<FoundPair>,
+    /// What it took.
+    pub effort: Effort,
+}
+
+/// A test near a root, and which side of the conditions it lies on.
+struct Neighbour {
+    input: Vec<f32>,
+    /// The condition whose sign differs from the root's; none in the root's own cell.
+    beyond: Option<usize>,
+    /// u of the decisions' layer.
+    decisions: Vec<f32>,
+}
+
+impl<'a> PairSearch<'a> {
+    pub(crate) fn scales(&self) -> Scales<'a> {
+        Scales {
+            network: self.network,
+            means: self.means,
+            margin: self.margin,
+        }
+    }
+
+    /// Crosses these conditions and flips these decisions round a root; pairs that are not `open` are
+    /// not reported. For sign-sign pairs only: other changes depend on both tests at once.
+    pub fn crossing(
+        &self,
+        root: &[f32],
+        conditions: &[usize],
+        decisions: &[usize],
+        open: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Harvest, Reason> {
+        let mut effort = Effort::default();
+        let mut found = Vec::new();
+        for &condition in conditions {
+            if effort.reaches(self.most) {
+                break;
+            }
+            let kept = (0..self.conditions()).filter(|&n| n != condition).collect();
+            let flip = (Point::Pre(self.before), condition);
+            found.extend(self.neighbour(root, flip, kept, &mut effort)?);
+        }
+        for &decision in decisions {
+            if effort.reaches(self.most) {
+                break;
+            }
+            let kept = (0..self.conditions()).collect();
+            let flip = (Point::Pre(self.layer), decision);
+            found.extend(self.neighbour(root, flip, kept, &mut effort)?);
+        }
+        let pass = Pass::keep([Point::Pre(self.layer)]);
+        effort.forward += 1;
+        let start = self.network.forward(root, &pass);
+        let start = start.get(Point::Pre(self.layer));
+        Ok(self.paired(root, start, &found, open, effort))
+    }
+
+    pub(crate) fn conditions(&self) -> usize {
+        self.network.layers()[self.before].neurons()
+    }
+
+    /// A test near the root with one sign flipped and others kept.
+    fn neighbour(
+        &self,
+        root: &[f32],
+        (point, neuron): (Point, usize),
+        kept: Vec<usize>,
+        effort: &mut Effort,
+    ) -> Result<Option<Neighbour>, Reason> {
+        let scales = self.scales();
+        let tree = Tree::All(vec![
+            sign_change(point, neuron, &scales),
+            Tree::Same(SameSigns::new(self.before, kept, &scales)?),
+        ]);
+        let region = Region::of(self.space, root)?;
+        let mut task = Task::of_tree(scales, Inputs::Two, tree, region);
+        task.most = self.most;
+        let decisions = Point::Pre(self.layer);
+        if !task.points.contains(&decisions) {
+            task.points.push(decisions);
+        }
+        let observed = task.observe(root, Moves::Last, effort);
+        let found = walk(&task, observed, 0, effort).filter(|f| task.region.allows(&f.inputs[1]));
+        Ok(found.map(|found| Neighbour {
+            beyond: (point == Point::Pre(self.before)).then_some(neuron),
+            decisions: found.values(1, decisions).to_vec(),
+            input: found.inputs[1].clone(),
+        }))
+    }
+
+    /// The open pairs that neighbours of a root cover.
+    fn paired(
+        &self,
+        root: &[f32],
+        start: &[f32],
+        found: &[Neighbour],
+        open: &dyn Fn(usize, usize) -> bool,
+        effort: Effort,
+    ) -> Harvest {
+        let margin = self
+            .scales()
+            .sign(0, Point::Pre(self.layer), 0, true)
+            .margin;
+        let home: Vec<(usize, &[f32])> = std::iter::once((usize::MAX, start))
+            .chain(
+                found
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, n)| n.beyond.is_none())
+                    .map(|(index, n)| (index, n.decisions.as_slice())),
+            )
+            .collect();
+        let mut pairs: Vec<(usize, usize, usize, usize)> = Vec::new();
+        for (index, neighbour) in found.iter().enumerate() {
+            let Some(condition) = neighbour.beyond else {
+                continue;
+            };
+            for (decision, &there) in neighbour.decisions.iter().enumerate() {
+                if f64::from(there.abs()) < margin || !open(condition, decision) {
+                    continue;
+                }
+                let differs = |(at, here): &&(usize, &[f32])| {
+                    let here = here[decision];
+                    let clear = *at == usize::MAX || f64::from(here.abs()) >= margin;
+                    clear && (here >= 0.0) != (there >= 0.0)
+                };
+                if let Some((first, _)) = home.iter().find(differs) {
+                    pairs.push((condition, decision, *first, index));
+                }
+            }
+        }
+        collect(root, found, &pairs, effort)
+    }
+
+    /// One pair of neurons, both tests free, from where a test lies in the root's region.
+    pub fn meeting(
+        &self,
+        root: &[f32],
+        start: &[f32],
+        condition: usize,
+        decision: usize,
+    ) -> Result<Harvest, Reason> {
+        let mut effort = Effort::default();
+        let tree = self.pair_tree(condition, decision)?;
+        let region = Region::of(self.space, root)?;
+        let mut task = Task::of_tree(self.scales(), Inputs::Two, tree, region);
+        task.most = self.most;
+        let mut observed = task.observe(start, Moves::Both, &mut effort);
+        if let Some(point) = meeting_point(&task, &observed, &mut effort) {
+            observed = task.observe(&point, Moves::Both, &mut effort);
+        }
+        let mut tests = vec![root.to_vec()];
+        let mut pairs = Vec::new();
+        for variant in 0..task.tree.variants(WAYS) {
+            let found = walk(&task, observed.clone(), variant, &mut effort);
+            if let Some(witness) = found.and_then(|found| task.witness(&found, root, None)) {
+                tests.extend(witness.inputs);
+                pairs.push(FoundPair {
+                    condition,
+                    decision,
+                    first: 1,
+                    second: 2,
+                });
+                break;
+            }
+        }
+        Ok(Harvest {
+            tests,
+            pairs,
+            effort,
+        })
+    }
+}
+
+/// Directions of change that a meeting is tried with.
+const WAYS: usize = 4;
+
+/// The tests that pairs need, numbered anew.
+fn collect(
+    root: &[f32],
+    found: &[Neighbour],
+    pairs: &[(usize, usize, usize, usize)],
+    effort: Effort,
+) -> Harvest {
+    let mut tests = vec![root.to_vec()];
+    let mut numbers: Vec<Option<usize>> = vec![None; found.len()];
+    let mut number = |index: usize| match numbers.get_mut(index) {
+        None => 0,
+        Some(slot) => *slot.get_or_insert_with(|| {
+            tests.push(found[index].input.clone());
+            tests.len() - 1
+        }),
+    };
+    let pairs = pairs
+        .iter()
+        .map(|&(condition, decision, first, second)| FoundPair {
+            condition,
+            decision,
+            first: number(first),
+            second: number(second),
+        })
+        .collect();
+    Harvest {
+        tests,
+        pairs,
+        effort,
+    }
+}

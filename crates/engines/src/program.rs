@@ -1,0 +1,213 @@
+//! The linear program of one cell, growing: rows join when a run of the network shows them broken.
+
+use deepconcolic_network::{Network, Point};
+
+use crate::atom::{Atom, Term};
+use crate::cone::Neurons;
+use crate::goal::Effort;
+use crate::observed::{Affine, Observed, steers};
+use crate::region::Region;
+use crate::solver::{self, Solution};
+use crate::step::{Step, Target};
+use crate::task::Task;
+
+/// Most solves of one program while rows are added to it.
+const SOLVES: usize = 200;
+/// Most rows added after one solve, the most broken first.
+const ADDED: usize = 24;
+/// Aim this many margins deep, so that rounding to floats does not undo the solution.
+const DEPTH: f64 = 1.5;
+/// Times that a row which rounding breaks is asked for with twice the depth.
+const DEEPER: usize = 6;
+
+/// A row of the program.
+pub(crate) struct Kept {
+    atom: Atom,
+    row: Affine,
+    /// Whether it is the goal's; else it holds the cell.
+    wanted: bool,
+    /// How many margins deep it is asked for.
+    depth: f64,
+}
+
+/// How many hidden layers must keep their signs for an atom to be affine.
+pub(crate) fn depth(network: &Network, atom: &Atom) -> usize {
+    let of = |term: &Term| match term.point {
+        Point::Input => 0,
+        Point::Pre(layer) => layer,
+        Point::Post(layer) => layer + usize::from(!steers(network, term)),
+        Point::Logits | Point::Output(_) => network.layers().len(),
+    };
+    atom.terms.iter().map(of).max().unwrap_or(0)
+}
+
+/// One linear program, growing.
+pub(crate) struct Program<'a> {
+    pub task: &'a Task<'a>,
+    /// Distances are from here.
+    pub centre: &'a [f32],
+    /// Which way of meeting the formula.
+    pub variant: usize,
+    /// The tensors to keep of runs.
+    pub points: &'a [Point],
+    /// Where choices of the formula are made.
+    pub reference: &'a Observed,
+    /// A point of the cell.
+    pub base: &'a Observed,
+    pub regions: &'a [Region<'a>],
+    pub held: &'a [Neurons],
+    /// Layers below this are held; atoms deeper than this are left for later.
+    pub depth: usize,
+    pub rows: Vec<Kept>,
+}
+
+pub(crate) enum Solved {
+    /// The nearest point and its certified bound.
+    At(Observed, f64),
+    Infeasible,
+    Stalled,
+}
+
+impl Program<'_> {
+    pub fn solve(mut self, effort: &mut Effort) -> Solved {
+        let task = self.task;
+        let norm = task.region.space.norm;
+        let centre = vec![self.centre.to_vec(); self.regions.len()];
+        let mut now = self.base.clone();
+        let mut deeper = 0;
+        // Rows only join, so what bounds an earlier solution bounds later ones.
+        let mut known = Vec::new();
+        for _ in 0..SOLVES {
+            if effort.reaches(task.most) {
+                return Solved::Stalled;
+            }
+            let broken = self.broken(&now);
+            let fresh: Vec<(Atom, bool)> = broken
+                .iter()
+                .filter(|(atom, _)| !self.rows.iter().any(|kept| kept.atom == *atom))
+                .cloned()
+                .collect();
+            if fresh.is_empty() && !broken.is_empty() {
+                // Rounding to floats, or to the grid, broke rows that the solution met.
+                deeper += 1;
+                if deeper > DEEPER {
+                    return Solved::Stalled;
+                }
+                for kept in &mut self.rows {
+                    if broken.iter().any(|(atom, _)| *atom == kept.atom) {
+                        kept.depth *= 2.0;
+                    }
+                }
+            }
+            self.add(fresh, effort);
+            let step = Step::new(&centre, self.regions, &self.targets(true));
+            effort.lp += 1;
+            match solver::nearest(&step.problem, norm, &known) {
+                Solution::Nearest {
+                    displacement,
+                    multipliers,
+                } => {
+                    let inputs = step.inputs(self.base, &displacement);
+                    now = now.moved(task.network, self.points, inputs, effort);
+                    if self.broken(&now).is_empty() {
+                        let plain = Step::new(&centre, self.regions, &self.targets(false));
+                        return Solved::At(now, plain.problem.bound(&multipliers, norm));
+                    }
+                    known = multipliers;
+                }
+                claim @ Solution::Infeasible(_) => {
+                    // The rows ask for a little more than the goal; the claim must stand without.
+                    let plain = Step::new(&centre, self.regions, &self.targets(false));
+                    return if plain.problem.excludes(&claim) {
+                        Solved::Infeasible
+                    } else {
+                        Solved::Stalled
+                    };
+                }
+                Solution::Stalled => return Solved::Stalled,
+            }
+        }
+        Solved::Stalled
+    }
+
+    fn targets(&self, with_depth: bool) -> Vec<Target<'_>> {
+        let least = |kept: &Kept| {
+            if !with_depth {
+                return if kept.wanted { kept.atom.margin } else { 0.0 };
+            }
+            let grid = Step::grid_loss(self.regions, &kept.row);
+            let grid = if kept.depth > DEPTH {
+                0.1 * kept.depth * grid
+            } else {
+                0.0
+            };
+            let depth = if kept.wanted {
+                kept.depth
+            } else {
+                kept.depth - 1.0
+            };
+            depth * kept.atom.margin + grid
+        };
+        self.rows
+            .iter()
+            .map(|kept| Target {
+                row: &kept.row,
+                least: least(kept),
+            })
+            .collect()
+    }
+
+    fn add(&mut self, atoms: Vec<(Atom, bool)>, effort: &mut Effort) {
+        let (atoms, wanted): (Vec<Atom>, Vec<bool>) = atoms.into_iter().unzip();
+        let rows = self.base.affine(self.task.network, &atoms, effort);
+        for ((atom, row), wanted) in atoms.into_iter().zip(rows).zip(wanted) {
+            self.rows.push(Kept {
+                atom,
+                row,
+                wanted,
+                depth: DEPTH,
+            });
+        }
+    }
+
+    /// Atoms that do not hold now: the goal's, and signs of the first layer that left the cell. What
+    /// lies behind that layer is not read with this cell's pieces, so it says nothing.
+    fn broken(&self, now: &Observed) -> Vec<(Atom, bool)> {
+        let task = self.task;
+        let network = task.network;
+        let left = (0..self.depth.min(network.layers().len()))
+            .map(|layer| self.signs_left(layer, now))
+            .find(|atoms| !atoms.is_empty());
+        if let Some(mut atoms) = left {
+            atoms.truncate(ADDED);
+            return atoms.into_iter().map(|atom| (atom, false)).collect();
+        }
+        let Some(demands) = task.demands(self.reference, now, self.variant) else {
+            return Vec::new();
+        };
+        let goal = demands.unmet.into_iter().chain(demands.signs);
+        goal.filter(|atom| depth(network, atom) <= self.depth)
+            .map(|atom| (atom, true))
+            .collect()
+    }
+
+    /// The signs of one layer that are not those of the cell, the most broken first.
+    fn signs_left(&self, layer: usize, now: &Observed) -> Vec<Atom> {
+        let task = self.task;
+        // Only where the kink is at 0 do signs tell phases.
+        let kinds = ["Relu", "LeakyRelu", "PRelu", "Abs"];
+        if !kinds.contains(&task.network.layers()[layer].kind()) {
+            return Vec::new();
+        }
+        let point = Point::Pre(layer);
+        let input = self.base.inputs.len() - 1;
+        let (before, after) = (self.base.values(input, point), now.values(input, point));
+        let mut left: Vec<usize> = (0..before.len())
+            .filter(|&n| (before[n] >= 0.0) != (after[n] >= 0.0) && self.held[layer].has(n))
+            .collect();
+        left.sort_by(|&a, &b| after[b].abs().total_cmp(&after[a].abs()));
+        left.into_iter()
+            .map(|n| task.scales.sign(input, point, n, before[n] >= 0.0))
+            .collect()
+    }
+}

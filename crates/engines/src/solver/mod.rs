@@ -1,0 +1,148 @@
+//! Nearest points under linear rows inside a box: what is left of a goal once the network is
+//! replaced by its affine piece.
+//!
+//! Everything is in displacements from a centre, in units of the domain's width per element, so
+//! that all norms are plain. Whatever a solver answers, a lower bound on the distance is taken from
+//! its multipliers by [`Problem::bound`] alone; no solver is trusted with it.
+
+mod backend;
+mod closed;
+mod largest;
+mod problem;
+mod quadratic;
+
+pub(crate) use closed::nearest_on_one_row;
+pub(crate) use problem::{Problem, Row};
+
+use deepconcolic_spec::Norm;
+
+/// What a solver found.
+#[derive(Debug, Clone)]
+pub(crate) enum Solution {
+    /// A nearest point, and the multiplier of every row.
+    Nearest {
+        /// The displacement from the centre.
+        displacement: Vec<f64>,
+        /// One number per row, not negative.
+        multipliers: Vec<f64>,
+    },
+    /// No point of the box meets all rows; the rows times these multipliers show it.
+    Infeasible(Vec<f64>),
+    /// The solver ran out of iterations or precision.
+    Stalled,
+}
+
+/// The nearest point in a norm: a closed form for one row, our own methods for L2 and L-infinity, the LP
+/// library for L1 and where those stall. `known` are the multipliers of an earlier solution with the
+/// first of these rows, if there was one.
+pub(crate) fn nearest(problem: &Problem, norm: Norm, known: &[f64]) -> Solution {
+    if problem.rows.len() <= 1 {
+        return one_row(problem, norm);
+    }
+    let own = match norm {
+        Norm::L2 => quadratic::nearest(problem),
+        Norm::Linf => largest::nearest(problem, known),
+        _ => Solution::Stalled,
+    };
+    if !matches!(own, Solution::Stalled) {
+        return own;
+    }
+    let found = backend::nearest(problem, norm);
+    if matches!(found, Solution::Infeasible(_)) && !problem.excludes(&found) {
+        return Solution::Stalled;
+    }
+    found
+}
+
+/// Some point near the centre: the nearest in L2, which moves the neurons that no row speaks of
+/// the least.
+pub(crate) fn near(problem: &Problem) -> Solution {
+    quadratic::nearest(problem)
+}
+
+fn one_row(problem: &Problem, norm: Norm) -> Solution {
+    let Some(row) = problem.rows.first() else {
+        return Solution::Nearest {
+            displacement: problem.clipped_origin(),
+            multipliers: Vec::new(),
+        };
+    };
+    match nearest_on_one_row(&row.coefficients, row.least, problem, norm) {
+        Some((displacement, _)) => Solution::Nearest {
+            displacement,
+            multipliers: vec![1.0],
+        },
+        None => Solution::Infeasible(vec![1.0]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_testing::Random;
+    use proptest::prelude::*;
+
+    use super::closed::length;
+    use super::*;
+
+    const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
+    /// How exact the library is; of a length near zero it knows the square.
+    const LIBRARY: f64 = 1e-4;
+
+    fn random(seed: u64, rows: usize) -> Problem {
+        let mut random = Random::new(seed);
+        let n = 1 + random.below(8);
+        let mut problem = Problem::new(random.list(n, -1.0, 0.0), random.list(n, 0.0, 1.0));
+        for _ in 0..rows {
+            let row = random.list(n, -1.0, 1.0);
+            problem.push(row, random.between(-0.2, 0.6));
+        }
+        problem
+    }
+
+    fn distance(problem: &Problem, solution: &Solution, norm: Norm) -> Option<f64> {
+        match solution {
+            Solution::Nearest { displacement, .. } => Some(length(displacement, norm)),
+            Solution::Infeasible(_) => {
+                assert!(problem.excludes(solution) || problem.rows.len() == 1);
+                None
+            }
+            Solution::Stalled => panic!("stalled"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn closed_forms_are_what_the_library_finds(seed: u64) {
+            let problem = random(seed, 1);
+            for norm in NORMS {
+                let ours = distance(&problem, &nearest(&problem, norm, &[]), norm);
+                let library = backend::nearest(&problem, norm);
+                let theirs = distance(&problem, &library, norm);
+                prop_assert_eq!(ours.is_some(), theirs.is_some());
+                let apart = ours.unwrap_or(0.0) - theirs.unwrap_or(0.0);
+                prop_assert!(apart.abs() < LIBRARY, "{norm} {ours:?} {theirs:?}");
+            }
+        }
+
+        #[test]
+        fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..9) {
+            let problem = random(seed, rows);
+            for norm in NORMS {
+                let found = nearest(&problem, norm, &[]);
+                let ours = distance(&problem, &found, norm);
+                let theirs = distance(&problem, &backend::nearest(&problem, norm), norm);
+                prop_assert_eq!(ours.is_some(), theirs.is_some(), "{} {:?} {:?}", norm, ours, theirs);
+                let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
+                prop_assert!((ours - theirs).abs() < LIBRARY, "{norm} {ours} {theirs}");
+                let Solution::Nearest { displacement, multipliers } = found else { continue };
+                let bound = problem.bound(&multipliers, norm);
+                prop_assert!(bound <= ours + 1e-6 && ours - bound < 1e-5, "{norm} {bound} {ours}");
+                for row in &problem.rows {
+                    let value: f64 =
+                        row.coefficients.iter().zip(&displacement).map(|(a, d)| a * d).sum();
+                    prop_assert!(value >= row.least - 1e-7);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The engine against a slow reference, and its witnesses against plain execution.
+
+mod mlp;
+mod nearest;
+mod pairs;
+mod reference;
+mod witnesses;

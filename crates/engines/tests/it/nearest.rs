@@ -1,0 +1,210 @@
+//! Distances in the seed's cell equal those of a dense program with every row.
+
+use deepconcolic_engines::{Goal, Margin, Outcome, Reason, Report, nearest, paper_step};
+use deepconcolic_network::Network;
+use deepconcolic_spec::{
+    Domain, Extent, Formula, Input, Inputs, Linear, Norm, Pixels, Relation, SearchSpace, Var,
+};
+use deepconcolic_testing::Random;
+use proptest::prelude::*;
+
+use crate::mlp::{Mlp, Piece};
+use crate::reference::{Condition, distance};
+
+const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
+/// What distances may differ by: margins, floats, and the reference's own tolerance.
+const CLOSE: f64 = 1e-4;
+
+struct Case {
+    mlp: Mlp,
+    network: Network,
+    seed: Vec<f32>,
+    space: SearchSpace,
+}
+
+impl Case {
+    fn new(seed: u64, norm: Norm) -> Self {
+        let mlp = Mlp::random(seed);
+        let mut random = Random::new(seed ^ 0xabcd);
+        let point = random.list(mlp.inputs(), 0.0, 1.0);
+        let domain = Domain::uniform(mlp.inputs(), 0.0, 1.0).unwrap();
+        Self {
+            network: mlp.network(),
+            seed: point.iter().map(|x| *x as f32).collect(),
+            space: SearchSpace::of(domain, Pixels::Single, norm, Extent::Domain),
+            mlp,
+        }
+    }
+
+    fn point(&self) -> Vec<f64> {
+        self.seed.iter().map(|&x| f64::from(x)).collect()
+    }
+
+    fn pattern(&self) -> Vec<Vec<bool>> {
+        let runs = self.mlp.run(&self.point());
+        let signs = |u: &Vec<f64>| u.iter().map(|u| *u >= 0.0).collect();
+        runs.iter().map(signs).collect()
+    }
+
+    fn ask(&self, formula: &Formula, inputs: Inputs, paper: bool) -> Report {
+        let goal = Goal {
+            formula,
+            inputs,
+            root: &self.seed,
+            starts: &[&self.seed],
+            space: &self.space,
+            means: &[],
+            margin: Margin::default(),
+            most: None,
+        };
+        if paper {
+            paper_step(&self.network, &goal, &self.seed)
+        } else {
+            nearest(&self.network, &goal)
+        }
+    }
+}
+
+/// The sign conditions of the first layers under a pattern, but for some neurons.
+fn cell(
+    mlp: &Mlp,
+    pattern: &[Vec<bool>],
+    layers: usize,
+    conditions: &mut Vec<Condition>,
+) -> Vec<Vec<Piece>> {
+    for (layer, pieces) in mlp.pieces(pattern).into_iter().enumerate().take(layers) {
+        for (neuron, piece) in pieces.into_iter().enumerate() {
+            conditions.push(signed(&piece, pattern[layer][neuron], 0.0));
+        }
+    }
+    mlp.pieces(pattern)
+}
+
+fn signed(piece: &Piece, positive: bool, least: f64) -> Condition {
+    let sign = if positive { 1.0 } else { -1.0 };
+    Condition {
+        piece: Piece {
+            a: piece.a.iter().map(|a| sign * a).collect(),
+            c: sign * piece.c,
+        },
+        least,
+    }
+}
+
+fn agree(report: &Report, expected: Option<f64>, slightly_more: Option<f64>) -> Result<(), String> {
+    match (&report.outcome, expected) {
+        (Outcome::Witness(witness), Some(expected)) => {
+            let bound = witness.bound.ok_or("no bound")?;
+            // Where a row is nearly level, ten margins are a distance of their own.
+            let steep = slightly_more.map_or(1.0, |more| (more - expected).max(0.0));
+            let close = (witness.distance - expected).abs() < CLOSE + steep;
+            let tight =
+                bound <= witness.distance + 1e-6 && witness.distance - bound < CLOSE + steep;
+            if close && tight {
+                Ok(())
+            } else {
+                Err(format!("{witness:?} but the reference says {expected}"))
+            }
+        }
+        (Outcome::GaveUp(Reason::NotFound { infeasible: 1, .. }), None) => Ok(()),
+        // At the edge of feasibility margins decide.
+        (Outcome::GaveUp(_), _) if slightly_more.is_none() => Ok(()),
+        (outcome, expected) => Err(format!("{outcome:?} but the reference says {expected:?}")),
+    }
+}
+
+/// `u > h` or `u < l` of one neuron.
+fn beyond(layer: usize, neuron: usize, bound: f64, above: bool) -> Formula {
+    let mut linear = Linear::variable(Var::u(Input::First, layer + 2, neuron));
+    linear.constant = -bound;
+    Formula::compare(linear, if above { Relation::Gt } else { Relation::Lt })
+}
+
+fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result<(), String> {
+    let pattern = case.pattern();
+    let u = case.mlp.run(&case.point())[layer][neuron];
+    // NC where the neuron is silent, NBC where it is not.
+    let (formula, above, bound) = if u < 0.0 {
+        (Formula::active(Input::First, layer + 2, neuron), true, 0.0)
+    } else {
+        let above = neuron.is_multiple_of(2);
+        let bound = if above { u + 0.2 } else { u - 0.2 };
+        (beyond(layer, neuron, bound, above), above, bound)
+    };
+    let expect = |extra: f64| {
+        let mut conditions = Vec::new();
+        let mut pieces = cell(&case.mlp, &pattern, layer, &mut conditions);
+        let mut piece = pieces.swap_remove(layer).swap_remove(neuron);
+        piece.c -= bound;
+        conditions.push(signed(&piece, above, 1e-6 + extra));
+        distance(&conditions, &case.point(), case.space.norm)
+    };
+    let report = case.ask(&formula, Inputs::One, paper);
+    agree(&report, expect(0.0), expect(1e-5)).map_err(|e| format!("{formula}: {e}"))
+}
+
+/// A sign-sign pair with `x1` the seed.
+fn check_pair(case: &Case, layer: usize, i: usize, j: usize, paper: bool) -> Result<(), String> {
+    let mut pattern = case.pattern();
+    let sign_of = |k: usize, n: usize, same: bool| {
+        let active = |input| Box::new(Formula::active(input, k + 2, n));
+        if same {
+            Formula::Iff(active(Input::First), active(Input::Second))
+        } else {
+            Formula::Xor(active(Input::First), active(Input::Second))
+        }
+    };
+    let mut parts: Vec<Formula> = (0..case.mlp.hidden()[layer])
+        .map(|n| sign_of(layer, n, n != i))
+        .collect();
+    parts.push(sign_of(layer + 1, j, false));
+    let formula = Formula::And(parts);
+    pattern[layer][i] = !pattern[layer][i];
+    let wanted = !pattern[layer + 1][j];
+    let expect = |extra: f64| {
+        let mut conditions = Vec::new();
+        let mut pieces = cell(&case.mlp, &pattern, layer + 1, &mut conditions);
+        for condition in &mut conditions {
+            condition.least += extra;
+        }
+        let piece = pieces.swap_remove(layer + 1).swap_remove(j);
+        conditions.push(signed(&piece, wanted, 1e-6 + extra));
+        distance(&conditions, &case.point(), case.space.norm)
+    };
+    let report = case.ask(&formula, Inputs::Two, paper);
+    agree(&report, expect(0.0), expect(1e-5)).map_err(|e| format!("pair {i} {j}: {e}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn neurons_are_as_near_as_the_dense_program_says(seed: u64) {
+        for norm in NORMS {
+            let case = Case::new(seed, norm);
+            for layer in 0..case.mlp.hidden().len() {
+                for neuron in 0..case.mlp.hidden()[layer] {
+                    for paper in [false, true] {
+                        let result = check_neuron(&case, layer, neuron, paper);
+                        prop_assert!(result.is_ok(), "{norm}: {result:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_are_as_near_as_the_dense_program_says(seed: u64, i: u8, j: u8) {
+        for norm in NORMS {
+            let case = Case::new(seed, norm);
+            for layer in 0..case.mlp.hidden().len() - 1 {
+                let sizes = case.mlp.hidden();
+                let (i, j) = (i as usize % sizes[layer], j as usize % sizes[layer + 1]);
+                for paper in [false, true] {
+                    let result = check_pair(&case, layer, i, j, paper);
+                    prop_assert!(result.is_ok(), "{norm}: {result:?}");
+                }
+            }
+        }
+    }
+}
