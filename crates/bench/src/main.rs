@@ -1,6 +1,7 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
-//! `-- coverage` against the forward passes that it cannot do without, `-- symbolic` the engines that
-//! search by linear programs, `-- campaign` whole campaigns against the paper.
+//! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
+//! paper's, `-- symbolic` the engines that search by linear programs,
+//! `-- proofs` verdicts beside those of other tools.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -15,6 +16,7 @@ mod error;
 mod inputs;
 mod memory;
 mod peak;
+mod proofs;
 mod reference;
 mod rng;
 mod shelf;
@@ -52,7 +54,9 @@ enum Command {
     /// What the symbolic engines find, and what it takes.
     Symbolic(Symbolic),
     /// What campaigns reach, beside the paper's figures, and whether they survive being killed.
-    Campaign(campaign::Campaign),
+    Campaign(Campaign),
+    /// Verdicts on properties, and neurons that cannot be active.
+    Proofs(Proofs),
 }
 
 #[derive(Args)]
@@ -134,6 +138,119 @@ impl Symbolic {
     }
 }
 
+#[derive(Args)]
+struct Campaign {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<CampaignPart>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CampaignPart {
+    /// Neuron coverage of the paper's MNIST network, without a radius.
+    Nc,
+    /// The same within 0.3 of one image.
+    Ball,
+    /// Neuron boundaries, both sides.
+    Nbc,
+    /// Neuron coverage of the paper's CIFAR-10 network.
+    Cifar,
+    /// Every other network.
+    Others,
+    /// Adversarial tests near 100 images.
+    Adversarial,
+    /// kill -9, fifty times.
+    Kills,
+}
+
+#[derive(Args)]
+struct Proofs {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only this part.
+    #[arg(long)]
+    only: Option<ProofsPart>,
+    /// Of the properties, only every so many.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// At most so many seconds for each property, whatever its benchmark allows.
+    #[arg(long)]
+    timeout: Option<f64>,
+    /// Of the paper's network, only the first so many hidden layers.
+    #[arg(long, default_value_t = usize::MAX)]
+    layers: usize,
+    /// Most parts of the region for each neuron.
+    #[arg(long, default_value_t = 1000)]
+    nodes: usize,
+    /// The radius round the paper's seed.
+    #[arg(long, default_value_t = 0.3)]
+    radius: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProofsPart {
+    /// Properties of five inputs.
+    Acasxu,
+    /// Properties of images.
+    MnistFc,
+    /// Neurons of the paper's network.
+    Paper,
+    /// Neurons of a small network, over its whole domain.
+    Mlp,
+}
+
+impl Proofs {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("cores: {}", cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        let contests = [
+            (ProofsPart::Acasxu, "acasxu", [45, 125]),
+            (ProofsPart::MnistFc, "mnist_fc", [15, 40]),
+        ];
+        for (part, name, wanted) in contests {
+            let plan = proofs::Plan {
+                name,
+                every: self.every,
+                timeout: self.timeout,
+                wanted,
+            };
+            if wants(part) {
+                verdicts.extend(proofs::contest(&shelf, &plan)?);
+            }
+        }
+        if wants(ProofsPart::Mlp) {
+            let question = proofs::Question {
+                model: "mnist_mlp_100x2_logits.onnx",
+                seed: 0,
+                radius: None,
+                layers: usize::MAX,
+                nodes: self.nodes,
+                wanted: 1.0,
+            };
+            verdicts.extend(proofs::neurons(&shelf, &question)?);
+        }
+        if wants(ProofsPart::Paper) {
+            let question = proofs::Question {
+                model: "mnist_complicated_logits.onnx",
+                seed: 6427,
+                radius: Some(self.radius),
+                layers: self.layers,
+                nodes: self.nodes,
+                wanted: 0.97,
+            };
+            verdicts.extend(proofs::neurons(&shelf, &question)?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
 impl Runtime {
     /// Whether all targets were met.
     fn run(self) -> Result<bool, BenchError> {
@@ -188,6 +305,38 @@ impl Coverage {
     }
 }
 
+impl Campaign {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        let wants = |part| self.only.is_none_or(|only| only == part);
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let mut verdicts = Vec::new();
+        if wants(CampaignPart::Nc) {
+            verdicts.extend(campaign::nc(&shelf)?);
+        }
+        if wants(CampaignPart::Ball) {
+            verdicts.extend(campaign::ball(&shelf)?);
+        }
+        if wants(CampaignPart::Nbc) {
+            verdicts.extend(campaign::nbc(&shelf)?);
+        }
+        if wants(CampaignPart::Cifar) {
+            verdicts.extend(campaign::cifar(&shelf)?);
+        }
+        if wants(CampaignPart::Others) {
+            verdicts.extend(campaign::others(&shelf)?);
+        }
+        if wants(CampaignPart::Adversarial) {
+            verdicts.extend(campaign::adversarial(&shelf)?);
+        }
+        if wants(CampaignPart::Kills) {
+            verdicts.extend(campaign::kills()?);
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
 /// How many cores there are.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -199,6 +348,7 @@ fn main() -> ExitCode {
         Command::Coverage(coverage) => coverage.run(),
         Command::Symbolic(symbolic) => symbolic.run(),
         Command::Campaign(campaign) => campaign.run(),
+        Command::Proofs(proofs) => proofs.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

@@ -58,6 +58,11 @@ impl Shelf {
         self.shared.join("data").join(name)
     }
 
+    /// A file or folder of the verification competition.
+    pub fn contest(&self, name: &str) -> PathBuf {
+        self.shared.join("vnncomp").join(name)
+    }
+
     /// What to say when there is nothing to measure.
     pub fn absence(&self) -> String {
         format!(

@@ -8,6 +8,7 @@ mod eval;
 mod exit;
 mod inspect;
 mod interrupt;
+mod minimise;
 mod model;
 mod outcome;
 mod plan;

@@ -17,6 +17,7 @@ use deepconcolic_spec::{ImageShape, SearchSpace};
 use serde_json::Value;
 
 use crate::exit::Failure;
+use crate::minimise::minimise;
 use crate::plan;
 use crate::settings::Settings;
 
@@ -25,6 +26,7 @@ pub const SUITE: &str = "suite.npz";
 pub const REQUIREMENTS: &str = "requirements.npz";
 pub const SUMMARY: &str = "run.json";
 pub const PROFILE: &str = "profile.npz";
+const NEAREST: &str = "nearest.npz";
 const ADVERSARIAL: &str = "adversarial";
 
 /// Most inputs of the data that are run for comparison.
@@ -82,6 +84,7 @@ pub struct Finished<'a> {
     pub suite: &'a Suite,
     pub judgements: &'a [Judgement],
     pub claims: &'a [PairClaim],
+    pub minimise: bool,
     pub data: &'a dyn Inputs,
     pub rng_seed: u64,
     pub limits: &'a Limits<'a>,
@@ -115,6 +118,25 @@ impl Finished<'_> {
             .map_err(Failure::Internal)?;
         let table = RequirementTable::new(self.family, &audit);
         table.write(&self.folder.file(REQUIREMENTS))?;
+        let mut passes = self.passes;
+        if self.minimise {
+            let path = self.folder.file(NEAREST);
+            let done = minimise(&path, &witnesses, self.seeds, &suite, &table, self.limits)?;
+            passes.forward += done.effort.forward;
+            passes.vjp += done.effort.vjp;
+            passes.lp += done.effort.lp;
+            self.notes.push(format!(
+                "nearest witnesses of {} of {} covered requirements, {} nearer than the suite's; \
+                 median distance {:.4} instead of {:.4}",
+                done.looked,
+                done.covered,
+                done.nearer,
+                done.after.unwrap_or(f64::NAN),
+                done.before.unwrap_or(f64::NAN)
+            ));
+            watch.lap(|times| &mut times.symbolic);
+        }
+        self.passes = passes;
         let picture = ImageShape::of(&shape).map(|shape| Picture {
             shape,
             domain: &self.space.domain,
@@ -363,7 +385,8 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     }
     print_layers(out, summary)?;
     let tests = &summary.tests;
-    write!(out, "tests: {} seeds", tests.seeds)?;
+    let plural = if tests.seeds == 1 { "" } else { "s" };
+    write!(out, "tests: {} seed{plural}", tests.seeds)?;
     if tests.misclassified > 0 {
         write!(
             out,

@@ -86,6 +86,9 @@ pub struct Run {
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
     #[arg(long, value_name = "STEPS")]
     pub quantise: Option<u32>,
+    /// For every covered requirement on one input, also look for the nearest witness (nearest.npz)
+    #[arg(long)]
+    pub minimise: bool,
     /// Do not try to prove what is left open (this version has no proofs)
     #[arg(long)]
     pub no_proofs: bool,
@@ -243,6 +246,7 @@ impl Run {
             suite: campaign.suite(),
             judgements: &judge.judgements,
             claims: campaign.claims(),
+            minimise: self.minimise,
             data: samples::inputs(&scene.data, &scene.network).as_ref(),
             rng_seed: self.rng_seed,
             limits: &limits,

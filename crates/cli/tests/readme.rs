@@ -57,6 +57,10 @@ fn examples(document: &str) -> Vec<(Vec<String>, String)> {
 fn run(arguments: &[String]) -> String {
     let folder = TempDir::new().unwrap();
     let mut arguments = arguments.to_vec();
+    if arguments[0] == "demo" {
+        // Where it writes when nothing is said.
+        arguments.extend(["--out".into(), "deepconcolic-demo".into()]);
+    }
     let mut moved = None;
     if let Some(flag) = arguments.iter().position(|a| a == "--out") {
         let name = arguments[flag + 1].clone();
@@ -104,7 +108,7 @@ fn assert_examples_hold(path: &str, at_least: &[&str]) {
 
 #[test]
 fn commands_of_the_readme_print_what_it_says() {
-    assert_examples_hold("README.md", &["coverage", "inspect", "eval"]);
+    assert_examples_hold("README.md", &["demo", "coverage", "inspect", "eval"]);
 }
 
 #[test]

@@ -11,9 +11,9 @@ use deepconcolic_spec::{Formula, Input, Inputs};
 
 use super::seeds::Seeds;
 use crate::contest::print_load;
+use crate::coverage::PAPER;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
-use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// The paper's seed for L-infinity.

@@ -10,10 +10,10 @@ use deepconcolic_spec::criteria::{Change, Scope};
 
 use super::seeds::Seeds;
 use crate::contest::print_load;
+use crate::coverage::PAPER;
 use crate::error::BenchError;
 use crate::rng::Rng;
 use crate::shelf::Shelf;
-use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 const DENSE: &str = "mnist_mlp_100x2_logits.onnx";

@@ -4,9 +4,9 @@ use deepconcolic_concolic::Inputs;
 use deepconcolic_network::{Network, Pass, Point, label};
 use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
 
+use crate::coverage::Subject;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
-use crate::subject::Subject;
 
 /// Images that means are taken over.
 const MEASURED: usize = 100;

@@ -1,0 +1,7 @@
+//! What can be proven, how fast, and whether the checker agrees: `-- proofs`.
+
+mod contest;
+mod neurons;
+
+pub use contest::{Plan, run as contest};
+pub use neurons::{Question, run as neurons};

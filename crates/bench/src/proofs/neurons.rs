@@ -1,0 +1,140 @@
+//! Which neurons can be active at all, and which cannot: neuron coverage with nothing left open.
+
+use std::time::Instant;
+
+use deepconcolic_check::{Expectation, check, sha256};
+use deepconcolic_dataset::{Dataset, OpenOptions};
+use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_network::{Pass, Point};
+use deepconcolic_proofs::{BatchLimits, Finding, prove_neurons, regions};
+use deepconcolic_spec::{
+    Domain, Extent, Formula, Input, Inputs, Norm, Pixels, Quantifier, Requirement, SearchSpace,
+};
+
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use crate::verdict::Verdict;
+
+/// A network, and where its inputs lie.
+pub struct Question {
+    /// The model's file.
+    pub model: &'static str,
+    /// The seed's number among the test images.
+    pub seed: usize,
+    /// L-infinity radius round the seed, within 0..1; none: all of 0..1.
+    pub radius: Option<f64>,
+    /// Only the first so many hidden layers.
+    pub layers: usize,
+    /// Most parts of the region for each neuron.
+    pub nodes: usize,
+    /// The share of all neurons asked about that should be resolved.
+    pub wanted: f64,
+}
+
+/// Prints a table of layers.
+pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchError> {
+    println!(
+        "\n== neurons that can be active: {}, image {}, radius {:?}",
+        question.model, question.seed, question.radius
+    );
+    let path = shelf.model(question.model).map_err(BenchError::NoModel)?;
+    let network = load(&path, &LoadOptions::default())?.network;
+    let bytes = std::fs::read(&path).map_err(|e| BenchError::File(path.clone(), e))?;
+    let digest = sha256(&bytes);
+    let dataset = Dataset::open(&shelf.data("mnist_test.npz"), &OpenOptions::default())?;
+    let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
+    let mut seed = vec![0.0; samples.features()];
+    samples.fill(question.seed..question.seed + 1, &mut seed);
+    let domain = Domain::uniform(seed.len(), 0.0, 1.0).map_err(BenchError::NoModel)?;
+    let extent = question.radius.map_or(Extent::Domain, Extent::Balls);
+    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent);
+    let layers = network.layers().len().min(question.layers);
+    let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
+    let trace = network.forward(&seed, &Pass::keep(points.clone()));
+    let mut asked: Vec<(usize, Requirement)> = Vec::new();
+    for (layer, &point) in points.iter().enumerate() {
+        let u = trace.sample(point, 0);
+        let inactive = (0..u.len()).filter(|&neuron| u[neuron] < 0.0);
+        asked.extend(inactive.map(|neuron| (layer, active(layer, neuron))));
+    }
+    let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
+    let limits = BatchLimits {
+        nodes: question.nodes,
+        ..BatchLimits::default()
+    };
+    let start = Instant::now();
+    let boxes = regions(&space, &[seed]);
+    let found = prove_neurons(&network, &digest, &requirements, &boxes, &limits)
+        .map_err(|e| BenchError::NoModel(e.to_string()))?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{:>6} {:>8} {:>8} {:>11} {:>6}",
+        "layer", "neurons", "covered", "infeasible", "open"
+    );
+    let (mut resolved, mut total) = (0, 0);
+    for layer in 0..layers {
+        let neurons = network.layers()[layer].neurons();
+        let mine = asked
+            .iter()
+            .zip(&found.findings)
+            .filter(|((l, _), _)| *l == layer);
+        let mut counts = [0; 3];
+        for (_, finding) in mine {
+            counts[match finding {
+                Finding::Witness(_) => 0,
+                Finding::Infeasible(_) => 1,
+                Finding::Open { .. } => 2,
+            }] += 1;
+        }
+        let covered = neurons - counts[1] - counts[2];
+        println!(
+            "{:>6} {neurons:>8} {covered:>8} {:>11} {:>6}",
+            layer + 2,
+            counts[1],
+            counts[2]
+        );
+        resolved += neurons - counts[2];
+        total += neurons;
+    }
+    let again = Instant::now();
+    let expectation = Expectation {
+        model: &digest,
+        regions: None,
+        requirements: None,
+    };
+    let accepted = check(&network, &found.certificate, &expectation).is_ok();
+    let share = resolved as f64 / total.max(1) as f64;
+    println!(
+        "resolved {resolved} of {total} ({:.2} %) in {seconds:.0} s with {} witnesses; \
+         {} certificates, {} bytes, checked again in {:.0} s",
+        100.0 * share,
+        found.witnesses.len(),
+        found.certificate.entries.len(),
+        found.certificate.to_bytes().len(),
+        again.elapsed().as_secs_f64()
+    );
+    Ok(vec![
+        Verdict::new(
+            format!("{}: certificates accepted", question.model),
+            accepted,
+        ),
+        Verdict::new(
+            format!(
+                "{}: {:.2} % resolved, wanted {:.0} %",
+                question.model,
+                100.0 * share,
+                100.0 * question.wanted
+            ),
+            share >= question.wanted,
+        ),
+    ])
+}
+
+fn active(layer: usize, neuron: usize) -> Requirement {
+    Requirement {
+        name: None,
+        quantifier: Quantifier::Exists,
+        inputs: Inputs::One,
+        formula: Formula::active(Input::First, layer + 2, neuron),
+    }
+}

@@ -1,0 +1,189 @@
+//! `--minimise`: for every covered requirement on one input the nearest witness found, with the certified
+//! optimum of the cell it lies in.
+//!
+//! The suite stays as it is: the nearest witnesses are for whoever asks how little it takes, and have a
+//! file of their own.
+
+use std::path::Path;
+
+use deepconcolic_archive::{RequirementTable, SuiteTable};
+use deepconcolic_check::{Claim, Witnesses};
+use deepconcolic_concolic::{Limits, Seeds};
+use deepconcolic_dataset::write::NpzWriter;
+use deepconcolic_engines::{Effort, Goal, Margin, nearest};
+use deepconcolic_spec::Inputs;
+use deepconcolic_spec::criteria::BitSet;
+use rayon::prelude::*;
+
+use crate::exit::Failure;
+
+/// Requirements worked on between two looks at the clock.
+const BATCH: usize = 16;
+/// Passes that one of them may cost.
+const EACH: usize = 400;
+
+/// A witness, and how near one can be.
+struct Near {
+    /// Row of the requirement.
+    row: usize,
+    input: Vec<f32>,
+    root: i64,
+    distance: f64,
+    bound: Option<f64>,
+}
+
+/// What came of it.
+pub struct Minimised {
+    /// Requirements that were looked at, and all that are covered.
+    pub looked: usize,
+    pub covered: usize,
+    /// Witnesses nearer than the suite's.
+    pub nearer: usize,
+    /// Median distances of the suite's witnesses and of the nearest ones.
+    pub before: Option<f64>,
+    pub after: Option<f64>,
+    pub effort: Effort,
+}
+
+/// Searches until it is done or time is up, and writes `nearest.npz`: `row` (of requirements.npz), `x`,
+/// `root`, `distance`, `bound` (a certified lower bound on the distance in its cell, NaN if none).
+pub fn minimise(
+    path: &Path,
+    witnesses: &Witnesses<'_>,
+    seeds: &Seeds,
+    suite: &SuiteTable,
+    table: &RequirementTable,
+    limits: &Limits<'_>,
+) -> Result<Minimised, Failure> {
+    let rows: Vec<usize> = (0..table.state.len())
+        .filter(|&row| table.test[row] >= 0 && table.test2[row] < 0)
+        .collect();
+    let mut effort = Effort::default();
+    let mut found: Vec<Near> = Vec::new();
+    let mut looked = 0;
+    let mut nearer = 0;
+    let mut before = Vec::new();
+    for batch in rows.chunks(BATCH) {
+        if limits.is_late() || limits.is_interrupted() {
+            break;
+        }
+        let results: Vec<(Effort, Option<Near>)> = batch
+            .par_iter()
+            .map(|&row| near(witnesses, seeds, suite, table, row))
+            .collect();
+        looked += batch.len();
+        for (&row, (spent, near)) in batch.iter().zip(results) {
+            effort += spent;
+            let at = table.test[row] as usize;
+            let known = f64::from(suite.distance[at]);
+            before.push(known);
+            let near = near.filter(|near| near.distance < known);
+            nearer += usize::from(near.is_some());
+            found.push(near.unwrap_or_else(|| Near {
+                row,
+                input: input(witnesses, suite, at).to_vec(),
+                root: suite.root[at],
+                distance: known,
+                bound: None,
+            }));
+        }
+    }
+    write(path, witnesses, &found)?;
+    let median = |numbers: Vec<f64>| deepconcolic_archive::Spread::of(numbers).median;
+    Ok(Minimised {
+        looked,
+        covered: rows.len(),
+        nearer,
+        before: median(before),
+        after: median(found.iter().map(|near| near.distance).collect()),
+        effort,
+    })
+}
+
+fn input<'a>(witnesses: &Witnesses<'_>, suite: &'a SuiteTable, test: usize) -> &'a [f32] {
+    let each = witnesses.network.input_elements();
+    &suite.x[test * each..(test + 1) * each]
+}
+
+/// The nearest witness of a row that survives the check, from the cell of the suite's.
+fn near(
+    witnesses: &Witnesses<'_>,
+    seeds: &Seeds,
+    suite: &SuiteTable,
+    table: &RequirementTable,
+    row: usize,
+) -> (Effort, Option<Near>) {
+    let none = (Effort::default(), None);
+    let at = table.test[row] as usize;
+    let Some(slot) = table.slot(witnesses.family, row) else {
+        return none;
+    };
+    let (group, number) = (slot.group as usize, slot.slot as usize);
+    let Ok(requirement) = witnesses.family.requirement(group, number) else {
+        return none;
+    };
+    let Some(root) = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.root[at]) else {
+        return none;
+    };
+    let root = seeds.input(root);
+    let formula = requirement.goal();
+    let start = input(witnesses, suite, at);
+    let report = nearest(
+        witnesses.network,
+        &Goal {
+            formula: &formula,
+            inputs: Inputs::One,
+            root,
+            starts: &[start],
+            space: witnesses.space,
+            means: witnesses.means.layers(),
+            margin: Margin::default(),
+            most: Some(EACH),
+        },
+    );
+    let near = report.witness().and_then(|witness| {
+        let input = witness.inputs.first()?.clone();
+        let mut wanted: Vec<BitSet> = witnesses
+            .family
+            .groups()
+            .iter()
+            .map(|group| BitSet::new(group.slots()))
+            .collect();
+        wanted[group].insert(number);
+        let claim = Claim {
+            input: &input,
+            root,
+        };
+        let confirmed = witnesses.confirm(&[claim], &wanted, &wanted);
+        let confirmed = confirmed.into_iter().next()?.ok()?;
+        confirmed.firm().contains(&slot).then(|| Near {
+            row,
+            root: suite.root[at],
+            distance: confirmed.distance(),
+            bound: witness.bound,
+            input,
+        })
+    });
+    (report.effort, near)
+}
+
+fn write(path: &Path, witnesses: &Witnesses<'_>, found: &[Near]) -> Result<(), Failure> {
+    let count = found.len();
+    let mut shape = vec![count];
+    shape.extend(witnesses.network.input_shape().without_batch());
+    let x: Vec<f32> = found.iter().flat_map(|near| &near.input).copied().collect();
+    let rows: Vec<i64> = found.iter().map(|near| near.row as i64).collect();
+    let roots: Vec<i64> = found.iter().map(|near| near.root).collect();
+    let distances: Vec<f32> = found.iter().map(|near| near.distance as f32).collect();
+    let bounds: Vec<f32> = found
+        .iter()
+        .map(|near| near.bound.map_or(f32::NAN, |bound| bound as f32))
+        .collect();
+    let mut file = NpzWriter::create(path)?;
+    file.add("row", &[count], &rows)?;
+    file.add("x", &shape, &x)?;
+    file.add("root", &[count], &roots)?;
+    file.add("distance", &[count], &distances)?;
+    file.add("bound", &[count], &bounds)?;
+    Ok(file.finish()?)
+}
