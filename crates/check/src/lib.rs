@@ -1,13 +1,39 @@
 //! Confirms what a search claims, by code that did not find it.
 //!
-//! [`witness`] runs generated inputs again and says which requirements they meet; [`audit`] does so for
-//! a whole suite, [`pair`] for claims about two inputs. This crate depends on the network and on what is asked of it, and on nothing that
-//! searches.
+//! [`witness`] runs generated inputs again and says which requirements they meet, [`pair`] does so for
+//! claims about two inputs, [`audit`] for a whole suite.
+//!
+//! A [`Certificate`] claims that no input of a region meets a requirement. [`check`] accepts it or
+//! says why not. It shares the model parser, the plain data of the network and the requirement
+//! language with the search that made the certificate, and no arithmetic: bounds are computed here
+//! again, in double precision, and widened by more than their rounding errors. `docs/certificates.md`
+//! says what is proven and how the file looks.
+//!
+//! This crate depends on the network and on what is asked of it, and on nothing that searches.
 
 pub mod audit;
+mod backward;
+mod bytes;
+mod certificate;
+mod cone;
+mod context;
+mod decode;
+mod digest;
+mod encode;
+mod error;
+mod float;
+mod leaf;
+mod lines;
 pub mod pair;
+mod question;
+mod verdict;
 pub mod witness;
 
 pub use audit::Audit;
+pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
+pub use digest::{Digest, hex, sha256};
+pub use error::{Rejection, Unsupported};
 pub use pair::{PairClaim, PairJudge, Standing};
+pub use question::{Atom, Case, Term, cases};
+pub use verdict::{Accepted, Bound, Expectation, check, check_each};
 pub use witness::{Claim, Confirmed, Slot, Witnesses};

@@ -1,6 +1,7 @@
 //! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
 
 mod arguments;
+mod check;
 mod coverage;
 mod criteria;
 mod demo;
@@ -20,6 +21,7 @@ mod requirements;
 mod run;
 mod samples;
 mod settings;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -46,6 +48,8 @@ enum Command {
     Coverage(Box<coverage::Coverage>),
     Run(Box<run::Run>),
     Replay(replay::Replay),
+    Verify(verify::Verify),
+    Check(check::Check),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +73,8 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(),
         Command::Run(run) => run.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Check(check) => check.run(),
     })
 }
 

@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::plain::{AffineRow, StraightPart};
 use crate::{Order, Scalar, Shape, bits};
 
 /// How an operator depends on its (non-constant) inputs.
@@ -312,6 +313,22 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         _elements: &[usize],
     ) -> Vec<usize> {
         (0..inputs[input].elements()).collect()
+    }
+
+    /// For an affine operator that stores its coefficients: writes those of one output element,
+    /// all of input 0, and says so. Others are read off their derivative.
+    fn read_row(&self, _element: usize, _row: &mut AffineRow) -> bool {
+        false
+    }
+
+    /// For a function of one number that is made of straight parts: the parts.
+    fn straight_parts(&self) -> Option<Vec<StraightPart>> {
+        None
+    }
+
+    /// Whether each output is the largest of the input elements in its [`Operator::cone`].
+    fn takes_largest(&self) -> bool {
+        false
     }
 
     /// For an operator that only reorders axes: the order.

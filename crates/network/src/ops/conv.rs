@@ -5,6 +5,7 @@
 
 use crate::kernels::{Packed, Piece, PieceCache, multiply, multiply_rows};
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 use super::affine;
@@ -530,6 +531,24 @@ impl Operator for Conv {
             }
         }
         cone
+    }
+
+    fn read_row(&self, element: usize, row: &mut AffineRow) -> bool {
+        let [h, w, channels] = self.input;
+        let [_, ow, outputs] = self.output;
+        let (each_in, each_out) = (channels / self.groups, outputs / self.groups);
+        let (pixel, output) = (element / outputs, element % outputs);
+        let first = output / each_out * each_in;
+        row.constant = self.bias[output];
+        for (ky, y) in self.window.positions(0, pixel / ow, h) {
+            for (kx, x) in self.window.positions(1, pixel % ow, w) {
+                row.terms.extend((0..each_in).map(|input| {
+                    let place = ((y * w + x) * channels + first + input) as u32;
+                    (0, place, self.weight(output, input, [ky, kx]))
+                }));
+            }
+        }
+        true
     }
 
     fn nature(&self, _: &[bool]) -> Nature {

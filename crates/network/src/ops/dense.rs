@@ -2,6 +2,7 @@
 
 use crate::kernels::{Packed, Piece, PieceCache, multiply};
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 use super::affine;
@@ -139,6 +140,16 @@ impl Operator for Dense {
 
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
+    }
+
+    fn read_row(&self, element: usize, row: &mut AffineRow) -> bool {
+        let (line, output) = (element / self.outputs, element % self.outputs);
+        row.constant = self.bias[output];
+        row.terms.extend((0..self.inputs).map(|input| {
+            let place = (line * self.inputs + input) as u32;
+            (0, place, self.weight(input, output))
+        }));
+        true
     }
 }
 

@@ -7,6 +7,7 @@ use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Relaxation, Reordered,
     Scratch,
 };
+use crate::plain::StraightPart;
 use crate::{Order, Scalar, Shape};
 
 /// A curve applied to every element of one tensor.
@@ -61,6 +62,22 @@ impl<C: Curve> Operator for Elementwise<C> {
 
     fn reordered(&self, _order: &Order) -> Reordered {
         Reordered::Same
+    }
+
+    fn straight_parts(&self) -> Option<Vec<StraightPart>> {
+        if self.curve.nature() != Nature::PiecewiseLinear {
+            return None;
+        }
+        let starts = std::iter::once(f64::NEG_INFINITY).chain(self.curve.breaks().iter().copied());
+        let part = |from| {
+            let (slope, intercept) = self.curve.line(from)?;
+            Some(StraightPart {
+                from,
+                slope,
+                intercept,
+            })
+        };
+        starts.map(part).collect()
     }
 }
 

@@ -200,6 +200,10 @@ impl Operator for MaxPool {
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::PiecewiseLinear
     }
+
+    fn takes_largest(&self) -> bool {
+        true
+    }
 }
 
 /// Shape of a pooled image, after checking that the pooling was built for this input.

@@ -1,0 +1,83 @@
+//! What a certificate holds: plain data.
+
+use crate::digest::Digest;
+
+/// A box of inputs, in the order of the model file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Region {
+    /// Lowest values.
+    pub lower: Vec<f64>,
+    /// Highest values.
+    pub upper: Vec<f64>,
+}
+
+/// The input of one kinked curve: a neuron of a piecewise-linear activation, or one comparison
+/// inside a maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Unit {
+    /// The node of the network.
+    pub node: u32,
+    /// The element of its output, as it is stored.
+    pub element: u32,
+    /// 0 for an activation. For the largest of `m0, m1, ...`: `k` for the comparison of `mk` with
+    /// the largest of those before it.
+    pub part: u32,
+}
+
+/// How a part of the region is cut in two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Split {
+    /// First the inputs where the unit lies at or below its kink, then those at or above.
+    Phase(Unit),
+    /// First the inputs whose element is at most `at`, then those where it is at least `at`.
+    Input {
+        /// Which input element, in the order of the model file.
+        element: u32,
+        /// Where.
+        at: f64,
+    },
+}
+
+/// The numbers that make a part of the region follow from linear bounds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Leaf {
+    /// Which conditions of the case are added up, and with which positive factors.
+    pub factors: Vec<(u32, f32)>,
+    /// The slope of the free line at some units, in 255ths between those of the two parts; units
+    /// not named take the slope of their wider part.
+    pub slopes: Vec<(Unit, u8)>,
+    /// For each phase split above the leaf, from the root down, the multiplier of its condition.
+    pub multipliers: Vec<f32>,
+}
+
+/// One node of a split tree.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tree {
+    /// The first part follows, then the second.
+    Split(Split),
+    /// No more splits.
+    Leaf(Leaf),
+}
+
+/// A split tree in depth-first order.
+pub type Proof = Vec<Tree>;
+
+/// One requirement that no input of the regions meets.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Entry {
+    /// The requirement, in the requirement language.
+    pub requirement: String,
+    /// For each region, one proof for each alternative of the requirement's formula.
+    pub proofs: Vec<Vec<Proof>>,
+}
+
+/// Requirements of one model that cannot be met in a union of boxes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Certificate {
+    /// The SHA-256 of the model file.
+    pub model: Digest,
+    /// The boxes.
+    pub regions: Vec<Region>,
+    /// The requirements.
+    pub entries: Vec<Entry>,
+}

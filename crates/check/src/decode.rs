@@ -1,0 +1,114 @@
+//! Bytes to certificate.
+
+use crate::bytes::Reader;
+use crate::certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
+use crate::digest::sha256;
+use crate::encode::MAGIC;
+use crate::error::Rejection;
+
+impl Certificate {
+    /// Reads a certificate file. Nothing is claimed about what it says; see [`crate::check`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejection> {
+        let Some((content, seal)) = bytes.split_last_chunk::<32>() else {
+            return Err(Rejection::Format("the file is too short".into()));
+        };
+        if sha256(content) != *seal {
+            let reason = "its seal is broken: it was changed after it was written";
+            return Err(Rejection::Format(reason.into()));
+        }
+        let mut reader = Reader::new(content);
+        if reader.raw(MAGIC.len())? != MAGIC {
+            return Err(Rejection::Format("it does not begin as one".into()));
+        }
+        let mut certificate = Self::default();
+        certificate.model.copy_from_slice(reader.raw(32)?);
+        let regions = reader.length(1)?;
+        for _ in 0..regions {
+            let elements = reader.length(16)?;
+            let mut ends = || -> Result<Vec<f64>, Rejection> {
+                (0..elements).map(|_| reader.double()).collect()
+            };
+            let (lower, upper) = (ends()?, ends()?);
+            certificate.regions.push(Region { lower, upper });
+        }
+        let entries = reader.length(1)?;
+        for _ in 0..entries {
+            certificate.entries.push(entry(&mut reader, regions)?);
+        }
+        if reader.is_empty() {
+            Ok(certificate)
+        } else {
+            Err(Rejection::Format("something follows its end".into()))
+        }
+    }
+}
+
+fn entry(reader: &mut Reader<'_>, regions: usize) -> Result<Entry, Rejection> {
+    let length = reader.length(1)?;
+    let text = std::str::from_utf8(reader.raw(length)?);
+    let text = text.map_err(|_| Rejection::Format("a requirement is not UTF-8".into()))?;
+    let mut proofs = Vec::new();
+    for _ in 0..regions {
+        let cases = reader.length(1)?;
+        let each = (0..cases).map(|_| proof(reader));
+        proofs.push(each.collect::<Result<_, _>>()?);
+    }
+    Ok(Entry {
+        requirement: text.to_owned(),
+        proofs,
+    })
+}
+
+fn unit(reader: &mut Reader<'_>) -> Result<Unit, Rejection> {
+    Ok(Unit {
+        node: reader.index()?,
+        element: reader.index()?,
+        part: reader.index()?,
+    })
+}
+
+fn proof(reader: &mut Reader<'_>) -> Result<Proof, Rejection> {
+    let nodes = reader.length(1)?;
+    (0..nodes)
+        .map(|_| match reader.byte()? {
+            0 => leaf(reader).map(Tree::Leaf),
+            1 => Ok(Tree::Split(Split::Phase(unit(reader)?))),
+            2 => Ok(Tree::Split(Split::Input {
+                element: reader.index()?,
+                at: reader.double()?,
+            })),
+            _ => Err(Rejection::Format("an unknown kind of node".into())),
+        })
+        .collect()
+}
+
+fn leaf(reader: &mut Reader<'_>) -> Result<Leaf, Rejection> {
+    let factors = reader.length(5)?;
+    let factors = (0..factors).map(|_| Ok((reader.index()?, reader.single()?)));
+    let factors = factors.collect::<Result<_, Rejection>>()?;
+    let count = reader.length(2)?;
+    let mut slopes = Vec::with_capacity(count);
+    let mut last = Unit {
+        node: 0,
+        element: 0,
+        part: 0,
+    };
+    for _ in 0..count {
+        let step = reader.byte()?;
+        if step == 0x7f {
+            last = unit(reader)?;
+        } else {
+            let next = last.element.checked_add(step.into());
+            last.element = next.ok_or_else(|| Rejection::Format("an index is too large".into()))?;
+            last.part = 0;
+        }
+        slopes.push((last, reader.byte()?));
+    }
+    let multipliers = reader.length(4)?;
+    let multipliers = (0..multipliers).map(|_| reader.single());
+    Ok(Leaf {
+        factors,
+        slopes,
+        multipliers: multipliers.collect::<Result<_, _>>()?,
+    })
+}

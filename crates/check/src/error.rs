@@ -1,0 +1,72 @@
+//! Why a certificate is not accepted, and why a question cannot be asked of it.
+
+/// Why a certificate is rejected. None of these is proof that the claim is false.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The bytes are no certificate.
+    #[error("not a certificate: {0}")]
+    Format(String),
+    /// It was made for another model.
+    #[error("made for another model: its sha256 is {expected}, the model's is {found}")]
+    Model {
+        /// The hash in the certificate.
+        expected: String,
+        /// The hash of the model at hand.
+        found: String,
+    },
+    /// It was made for another region.
+    #[error("made for another region than the one asked about")]
+    Region,
+    /// It is about another requirement.
+    #[error("entry {entry} is about `{found}`, not `{expected}`")]
+    Requirement {
+        /// Which entry.
+        entry: usize,
+        /// What was asked about.
+        expected: String,
+        /// What the certificate says.
+        found: String,
+    },
+    /// A requirement cannot be read or judged.
+    #[error("entry {entry}: {reason}")]
+    Question {
+        /// Which entry.
+        entry: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A step does not follow.
+    #[error("{place}: {reason}")]
+    Proof {
+        /// Entry, region and case.
+        place: String,
+        /// What does not follow.
+        reason: String,
+    },
+}
+
+/// Why a requirement is beyond proofs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// It is about two inputs.
+    #[error("proofs about two inputs are not supported")]
+    TwoInputs,
+    /// It has too many alternatives.
+    #[error("the formula has more than {0} alternatives")]
+    Alternatives(usize),
+    /// The region has an end that is no finite number.
+    #[error("the region is unbounded in input element {0}")]
+    Unbounded(usize),
+    /// An operator has no checkable bounds.
+    #[error("operator {kind} has no bounds that can be checked")]
+    Operator {
+        /// Its name.
+        kind: String,
+    },
+    /// A batch of neurons is asked about something else.
+    #[error("the requirement is not one condition on one neuron")]
+    NotOneNeuron,
+    /// Too many numbers are involved.
+    #[error("the part of the network that the question depends on is too large")]
+    Size,
+}

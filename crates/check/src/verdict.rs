@@ -1,0 +1,270 @@
+//! The verdict on a whole certificate.
+
+use deepconcolic_network::{Element, Network};
+use deepconcolic_spec::{Requirement, RequirementFile, Signature};
+use rayon::prelude::*;
+
+use crate::certificate::{Certificate, Entry, Proof, Region};
+use crate::cone::Cone;
+use crate::context::Context;
+use crate::digest::{Digest, hex};
+use crate::error::Rejection;
+use crate::leaf::Judge;
+use crate::question::{Atom, Case, cases};
+
+/// What a certificate is supposed to be about.
+#[derive(Debug, Clone, Copy)]
+pub struct Expectation<'a> {
+    /// The SHA-256 of the model file at hand.
+    pub model: &'a Digest,
+    /// The boxes it must be about; any, if none are given.
+    pub regions: Option<&'a [Region]>,
+    /// The requirements it must be about, in order; any, if none are given.
+    pub requirements: Option<&'a [String]>,
+}
+
+/// What is shown of one entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The largest value of the weighted conditions that rule the requirement out; below 0.
+    pub value: f64,
+    /// How far an execution in single precision can be from the real values. If `value` is below
+    /// minus this, executions are ruled out too.
+    pub margin: f64,
+}
+
+impl Bound {
+    /// Of no alternative at all.
+    const NONE: Self = Self {
+        value: f64::NEG_INFINITY,
+        margin: 0.0,
+    };
+}
+
+/// What an accepted certificate shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accepted {
+    /// For each entry.
+    pub bounds: Vec<Bound>,
+    /// Leaves checked.
+    pub leaves: usize,
+}
+
+/// Accepts a certificate, or says why not. Accepted means: over real numbers, with the weights as
+/// they are stored, no input of the regions meets any of the requirements.
+pub fn check(
+    network: &Network,
+    certificate: &Certificate,
+    expectation: &Expectation<'_>,
+) -> Result<Accepted, Rejection> {
+    let bounds = check_each(network, certificate, expectation)?;
+    let bounds: Result<Vec<Bound>, Rejection> = bounds.into_iter().collect();
+    let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
+    let leaves = trees
+        .flatten()
+        .filter(|node| matches!(node, crate::Tree::Leaf(_)));
+    Ok(Accepted {
+        bounds: bounds?,
+        leaves: leaves.count(),
+    })
+}
+
+/// As [`check`], entry by entry: a bound, or why the entry is rejected. A certificate that is about
+/// something else is rejected as a whole.
+pub fn check_each(
+    network: &Network,
+    certificate: &Certificate,
+    expectation: &Expectation<'_>,
+) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
+    confirm_subject(network, certificate, expectation)?;
+    let signature = Signature::of(network);
+    let requirements: Vec<Requirement> = certificate
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(entry, e)| {
+            parse(&e.requirement, &signature)
+                .map_err(|reason| Rejection::Question { entry, reason })
+        })
+        .collect::<Result<_, _>>()?;
+    let mut bounds: Vec<Result<Bound, Rejection>> = vec![Ok(Bound::NONE); requirements.len()];
+    for (number, region) in certificate.regions.iter().enumerate() {
+        let scope = Scope {
+            network,
+            certificate,
+            region,
+            number,
+        };
+        for (bound, found) in bounds.iter_mut().zip(scope.check(&requirements)?) {
+            join(bound, found);
+        }
+    }
+    Ok(bounds)
+}
+
+/// The worse of two results for one entry.
+fn join(bound: &mut Result<Bound, Rejection>, found: Result<Bound, Rejection>) {
+    *bound = match (std::mem::replace(bound, Ok(Bound::NONE)), found) {
+        (Ok(a), Ok(b)) => Ok(Bound {
+            value: a.value.max(b.value),
+            margin: a.margin.max(b.margin),
+        }),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason),
+    };
+}
+
+fn confirm_subject(
+    network: &Network,
+    certificate: &Certificate,
+    expectation: &Expectation<'_>,
+) -> Result<(), Rejection> {
+    if certificate.model != *expectation.model {
+        return Err(Rejection::Model {
+            expected: hex(&certificate.model),
+            found: hex(expectation.model),
+        });
+    }
+    let elements = network.input_elements();
+    let fits = |region: &Region| {
+        let ends = region.lower.iter().zip(&region.upper);
+        region.lower.len() == elements
+            && region.upper.len() == elements
+            && ends.into_iter().all(|(l, u)| l <= u)
+    };
+    if certificate.regions.is_empty() || !certificate.regions.iter().all(fits) {
+        return Err(Rejection::Region);
+    }
+    if expectation
+        .regions
+        .is_some_and(|r| r != certificate.regions)
+    {
+        return Err(Rejection::Region);
+    }
+    let Some(expected) = expectation.requirements else {
+        return Ok(());
+    };
+    if expected.len() != certificate.entries.len() {
+        let reason = format!(
+            "{} requirements where {} are asked about",
+            certificate.entries.len(),
+            expected.len()
+        );
+        return Err(Rejection::Format(reason));
+    }
+    for (entry, (found, expected)) in certificate.entries.iter().zip(expected).enumerate() {
+        if found.requirement != *expected {
+            return Err(Rejection::Requirement {
+                entry,
+                expected: expected.clone(),
+                found: found.requirement.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn parse(text: &str, signature: &Signature) -> Result<Requirement, String> {
+    let file = RequirementFile::parse(text).map_err(|e| e.to_string())?;
+    let set = file.resolve(signature).map_err(|e| e.to_string())?;
+    if set.len() != 1 {
+        return Err("an entry is one requirement".into());
+    }
+    set.get(0).map_err(|e| e.to_string())
+}
+
+/// All entries over one region.
+struct Scope<'a> {
+    network: &'a Network,
+    certificate: &'a Certificate,
+    region: &'a Region,
+    number: usize,
+}
+
+impl Scope<'_> {
+    fn check(
+        &self,
+        requirements: &[Requirement],
+    ) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
+        let questions: Vec<Vec<Case>> = requirements
+            .iter()
+            .enumerate()
+            .map(|(entry, requirement)| {
+                cases(requirement, self.network, self.region).map_err(|e| Rejection::Question {
+                    entry,
+                    reason: e.to_string(),
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        let mut bounds = vec![Ok(Bound::NONE); questions.len()];
+        // Alternatives over the same box share what is known of it.
+        let mut boxes: Vec<(&Region, Vec<(usize, usize)>)> = Vec::new();
+        for (entry, alternatives) in questions.iter().enumerate() {
+            let proofs = self.proofs(&self.certificate.entries[entry]);
+            if proofs.len() != alternatives.len() {
+                return Err(self.wrong(entry, 0, "not one proof for each alternative"));
+            }
+            for (case, alternative) in alternatives.iter().enumerate() {
+                let region = &alternative.region;
+                match boxes.iter_mut().rfind(|(known, _)| *known == region) {
+                    Some((_, members)) => members.push((entry, case)),
+                    None => boxes.push((region, vec![(entry, case)])),
+                }
+            }
+        }
+        for (region, members) in boxes {
+            let mut context = Context::new(self.network, region);
+            let atoms = members.iter().map(|&(e, c)| &questions[e][c].atoms[..]);
+            let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
+            context.prepare(&targets).map_err(|e| Rejection::Question {
+                entry: members[0].0,
+                reason: e.to_string(),
+            })?;
+            let found: Vec<(usize, Result<Bound, Rejection>)> = members
+                .par_iter()
+                .map(|&(entry, case)| {
+                    let alternative = &questions[entry][case];
+                    let proof = &self.proofs(&self.certificate.entries[entry])[case];
+                    let bound = refute(&context, alternative, proof);
+                    let bound = bound.map_err(|reason| self.wrong(entry, case, &reason));
+                    (entry, bound)
+                })
+                .collect();
+            for (entry, found) in found {
+                join(&mut bounds[entry], found);
+            }
+        }
+        Ok(bounds)
+    }
+
+    fn proofs<'c>(&self, entry: &'c Entry) -> &'c [Proof] {
+        entry.proofs.get(self.number).map_or(&[], |proofs| proofs)
+    }
+
+    fn wrong(&self, entry: usize, case: usize, reason: &str) -> Rejection {
+        Rejection::Proof {
+            place: format!("entry {entry}, region {}, alternative {case}", self.number),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// The elements that conditions are about, term by term.
+fn elements<'a>(network: &'a Network, atoms: &'a [Atom]) -> impl Iterator<Item = Element> + 'a {
+    let terms = atoms.iter().flat_map(|atom| &atom.terms);
+    terms.map(|term| network.element(term.point, term.element))
+}
+
+/// The largest value of the alternative's conditions, which must rule it out.
+fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, String> {
+    let targets: Vec<Element> = elements(context.network, &case.atoms).collect();
+    let cone = Cone::of(context.network, &targets).map_err(|e| e.to_string())?;
+    let judge = Judge::new(context, &cone, &case.atoms);
+    let value = judge.judge(proof)?;
+    // A sum of conditions of which one is strict cannot be 0 either; none is made use of.
+    if value < 0.0 {
+        let margin = judge.margin();
+        Ok(Bound { value, margin })
+    } else {
+        Err(format!("the bound {value} does not rule it out"))
+    }
+}

@@ -1,0 +1,223 @@
+//! The network as plain data: which element is which sum of which others, which curve, which
+//! maximum. For analyses that bring their own arithmetic, above all a checker that must share none
+//! with the search it checks.
+
+use crate::Shape;
+use crate::network::{Network, Point, Source, ValueId};
+use crate::operator::{Backward, Batch, Nature, Operand, PhaseRow};
+
+/// One straight part of a curve: `slope * x + intercept` from `from` to where the next part begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StraightPart {
+    /// Where it begins; minus infinity for the first.
+    pub from: f64,
+    /// Slope.
+    pub slope: f64,
+    /// Value at 0, were the part that long.
+    pub intercept: f64,
+}
+
+/// One element of an affine operator's output: a sum of multiples of input elements.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AffineRow {
+    /// Which input of the operator, which element of it, and the coefficient.
+    pub terms: Vec<(u32, u32, f64)>,
+    /// What is added.
+    pub constant: f64,
+}
+
+/// What an operator computes, as far as it can be told as data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plain {
+    /// Each output is a sum of multiples of inputs: read it with [`Network::plain_row`].
+    Affine,
+    /// Each output is a continuous piecewise-linear function of the input element in its place.
+    Curve(Vec<StraightPart>),
+    /// Each output is the largest of some input elements: read them with [`Network::plain_members`].
+    Largest,
+    /// Anything else.
+    Opaque,
+}
+
+/// Where a stored tensor comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the network's input.
+    Input,
+    /// It is the output of this node.
+    Node(usize),
+    /// It is part of the model.
+    Constant,
+}
+
+/// An element of a stored tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Element {
+    /// Which stored tensor.
+    pub value: usize,
+    /// Which element, in the order it is stored.
+    pub index: usize,
+}
+
+impl Network {
+    /// Where an element of a tensor, counted in the model file's order, is stored.
+    pub fn element(&self, point: Point, element: usize) -> Element {
+        let place = self.place(point);
+        Element {
+            value: place.value,
+            index: place.stored_index(element),
+        }
+    }
+
+    /// The neuron of a hidden layer (number `0..`), in the model file's order, whose
+    /// pre-activation is stored there.
+    pub fn neuron_stored_at(&self, layer: usize, index: usize) -> usize {
+        self.layers[layer].pre.file_index(index)
+    }
+
+    /// The hidden layer that a node is the activation of.
+    pub fn layer_of_node(&self, node: usize) -> Option<usize> {
+        self.layers.iter().position(|layer| layer.node == node)
+    }
+
+    /// Where a stored tensor comes from.
+    pub fn origin(&self, value: usize) -> Origin {
+        match self.values[value].source {
+            Source::Input => Origin::Input,
+            Source::Node(node) => Origin::Node(node),
+            Source::Constant(_) => Origin::Constant,
+        }
+    }
+
+    /// What a node computes.
+    pub fn plain(&self, node: usize) -> Plain {
+        let node = &self.nodes[node];
+        if node.nature == Nature::Affine {
+            return Plain::Affine;
+        }
+        if let Some(parts) = node.op.straight_parts() {
+            return Plain::Curve(parts);
+        }
+        if node.op.takes_largest() {
+            return Plain::Largest;
+        }
+        Plain::Opaque
+    }
+
+    /// How many nodes there are; they are numbered in the order they run.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many stored tensors there are.
+    pub fn values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The stored tensor a node writes.
+    pub fn node_output(&self, node: usize) -> usize {
+        self.nodes[node].output
+    }
+
+    /// Shape of a node's output as it is stored.
+    pub fn node_shape(&self, node: usize) -> &Shape {
+        &self.nodes[node].shape
+    }
+
+    /// Elements of a stored tensor.
+    pub fn value_elements(&self, value: usize) -> usize {
+        self.values[value].elements
+    }
+
+    /// The position in the model file's order of an element of the stored input.
+    pub fn input_file_index(&self, index: usize) -> usize {
+        self.input.file_index(index)
+    }
+
+    /// The stored tensors a node reads.
+    pub fn plain_inputs(&self, node: usize) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.nodes[node].inputs.iter().map(|(value, _)| *value)
+    }
+
+    /// One output element of an affine node as a sum of elements of its variable inputs. Where the
+    /// operator stores a divisor, the coefficient is the nearest double of the quotient.
+    pub fn plain_row(&self, node: usize, element: usize, row: &mut AffineRow) {
+        row.terms.clear();
+        row.constant = 0.0;
+        if !self.nodes[node].op.read_row(element, row) {
+            self.probe_row(node, element, row);
+        }
+    }
+
+    /// The elements that output `element` of a [`Plain::Largest`] node is the largest of.
+    pub fn plain_members(&self, node: usize, element: usize) -> Vec<Element> {
+        let node = &self.nodes[node];
+        let shapes: Vec<_> = node.inputs.iter().map(|(_, shape)| shape).collect();
+        let of_input = |position: usize| {
+            let value = node.inputs[position].0;
+            let elements = node.op.cone(position, &shapes, &node.shape, &[element]);
+            elements
+                .into_iter()
+                .map(move |index| Element { value, index })
+        };
+        (0..node.inputs.len()).flat_map(of_input).collect()
+    }
+
+    /// An affine map read off its value at zero and its derivative.
+    fn probe_row(&self, node: usize, element: usize, row: &mut AffineRow) {
+        let node = &self.nodes[node];
+        let known: Vec<Option<&[f64]>> = node
+            .inputs
+            .iter()
+            .map(|&(value, _)| self.constant_of(value))
+            .collect();
+        let longest = node.inputs.iter().map(|(_, shape)| shape.elements()).max();
+        let zeros = vec![0.0; longest.unwrap_or(0)];
+        let operands: Vec<Operand<'_, f64>> = node
+            .inputs
+            .iter()
+            .zip(&known)
+            .map(|((_, shape), known)| Operand {
+                data: known.unwrap_or(&zeros[..shape.elements()]),
+                shape,
+                constant: known.is_some(),
+            })
+            .collect();
+        let op = <f64 as crate::Scalar>::evaluate(node.op.as_ref());
+        let mut scratch = Vec::new();
+        let mut values = vec![0.0; node.shape.elements()];
+        let batch = Batch {
+            samples: 1,
+            inputs: &operands,
+            output: &node.shape,
+        };
+        op.forward(&batch, &mut values, &mut scratch);
+        row.constant = values[element];
+        values.fill(0.0);
+        values[element] = 1.0;
+        let inputs = node.inputs.iter().zip(&known);
+        let inputs: Vec<_> = inputs.map(|((_, shape), known)| (shape, *known)).collect();
+        let call = Backward {
+            rows: 1,
+            phases: &[PhaseRow::Fixed],
+            inputs: &inputs,
+            output: &node.shape,
+        };
+        for (position, (_, shape)) in node.inputs.iter().enumerate() {
+            if known[position].is_some() {
+                continue;
+            }
+            let mut pulled = vec![0.0; shape.elements()];
+            op.vjp(position, &call, &values, &mut pulled, &mut scratch);
+            let terms = pulled.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            row.terms
+                .extend(terms.map(|(index, &c)| (position as u32, index as u32, c)));
+        }
+    }
+
+    fn constant_of(&self, value: ValueId) -> Option<&[f64]> {
+        self.values[value]
+            .constant()
+            .map(crate::network::Constant::double)
+    }
+}

@@ -1,0 +1,183 @@
+//! What is known over one box: bounds of units, computed layer by layer, each from those before. All
+//! questions about the box share it.
+
+use std::collections::HashMap;
+
+use deepconcolic_check::{Region, Unit, Unsupported};
+use deepconcolic_network::{Element, Network, Plain};
+use rayon::prelude::*;
+
+use crate::lanes::{LANES, Lanes, all};
+use crate::lines::{UnitLines, is_flat, lines, range};
+use crate::pass::Backward;
+use crate::program::{Curves, Program, Step, influences};
+
+/// Bounds of units over a box.
+#[derive(Debug)]
+pub(crate) struct Knowledge<'a> {
+    pub network: &'a Network,
+    pub region: Region,
+    known: HashMap<Unit, [f64; 2]>,
+}
+
+impl<'a> Knowledge<'a> {
+    pub fn new(network: &'a Network, region: Region) -> Self {
+        Self {
+            network,
+            region,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Computes bounds of every unit that some elements depend on.
+    pub fn prepare(&mut self, targets: &[Element]) -> Result<(), Unsupported> {
+        let wanted = influences(self.network, targets)?;
+        for node in 0..self.network.nodes() {
+            let elements = &wanted[self.network.node_output(node)];
+            let curved = matches!(self.network.plain(node), Plain::Curve(_) | Plain::Largest);
+            if curved && !elements.is_empty() {
+                self.prepare_node(node, elements)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
+        let value = self.network.node_output(node);
+        let part = u32::from(matches!(self.network.plain(node), Plain::Largest));
+        let is_new = |element: usize| {
+            let (node, element) = (node as u32, element as u32);
+            !self.known.contains_key(&Unit {
+                node,
+                element,
+                part,
+            })
+        };
+        let unknown: Vec<usize> = elements.iter().copied().filter(|&e| is_new(e)).collect();
+        // The channels of one pixel depend on the same inputs; so do all outputs of a dense layer.
+        let shape = self.network.node_shape(node).dims();
+        let pixel = shape.last().copied().unwrap_or(1).max(1);
+        let groups: Vec<&[usize]> = unknown.chunk_by(|a, b| a / pixel == b / pixel).collect();
+        let found: Vec<Vec<(Unit, [f64; 2])>> = groups
+            .into_par_iter()
+            .map(|group| {
+                let targets: Vec<Element> = group
+                    .iter()
+                    .map(|&index| Element { value, index })
+                    .collect();
+                let program = Program::of(self.network, &targets)?;
+                Ok(self.bound(&program))
+            })
+            .collect::<Result<_, Unsupported>>()?;
+        self.known.extend(found.into_iter().flatten());
+        Ok(())
+    }
+
+    /// The box of a program's inputs, in every lane.
+    pub fn ends(&self, program: &Program) -> Vec<[Lanes; 2]> {
+        let ends = |&e: &usize| [all(self.region.lower[e]), all(self.region.upper[e])];
+        program.inputs.iter().map(ends).collect()
+    }
+
+    /// The bounds of a program's units, all of which must be known.
+    pub fn bounds(&self, program: &Program) -> Vec<[f64; 2]> {
+        let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
+        let bounds = |unit| self.known.get(unit).copied().unwrap_or(unbounded);
+        program.units.iter().map(bounds).collect()
+    }
+
+    /// Bounds of the units of a program that are not known yet.
+    fn bound(&self, program: &Program) -> Vec<(Unit, [f64; 2])> {
+        let mut sweep = Sweep {
+            intervals: vec![[0.0; 2]; program.variables],
+            lines: Vec::with_capacity(program.units.len()),
+            backward: Backward::new(program),
+            ends: self.ends(program),
+        };
+        for (interval, &e) in sweep.intervals.iter_mut().zip(&program.inputs) {
+            *interval = [self.region.lower[e], self.region.upper[e]];
+        }
+        let mut found = Vec::new();
+        for (index, step) in program.steps.iter().enumerate() {
+            match step {
+                Step::Sums(sums) => {
+                    for k in 0..sums.constants.len() {
+                        let (variables, weights) = sums.rows.row(k);
+                        let mut sum = [sums.constants[k]; 2];
+                        for (&variable, &weight) in variables.iter().zip(weights) {
+                            let [l, u] = sweep.intervals[variable as usize];
+                            let (low, high) = if weight < 0.0 { (u, l) } else { (l, u) };
+                            sum[0] += weight * low;
+                            sum[1] += weight * high;
+                        }
+                        sweep.intervals[sums.first + k] = sum;
+                    }
+                }
+                Step::Curves(curves) => {
+                    let names = &program.units[curves.first_unit..][..curves.inputs.len()];
+                    let known: Vec<Option<[f64; 2]>> =
+                        names.iter().map(|u| self.known.get(u).copied()).collect();
+                    let bounds = sweep.curves(program, index, curves, &known);
+                    for ((name, known), bounds) in names.iter().zip(known).zip(bounds) {
+                        if known.is_none() {
+                            found.push((*name, bounds));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Bounds over one box, carried forward step by step.
+struct Sweep {
+    intervals: Vec<[f64; 2]>,
+    lines: Vec<UnitLines>,
+    backward: Backward,
+    ends: Vec<[Lanes; 2]>,
+}
+
+impl Sweep {
+    fn curves(
+        &mut self,
+        program: &Program,
+        step: usize,
+        curves: &Curves,
+        known: &[Option<[f64; 2]>],
+    ) -> Vec<[f64; 2]> {
+        let inputs = curves.inputs.iter().map(|&v| self.intervals[v as usize]);
+        let mut bounds: Vec<[f64; 2]> = inputs
+            .zip(known)
+            .map(|(interval, known)| known.unwrap_or(interval))
+            .collect();
+        let open: Vec<usize> = (0..bounds.len())
+            .filter(|&k| {
+                let [l, u] = bounds[k];
+                let deep = curves.first_unit > 0 && known[k].is_none();
+                deep && !is_flat(&curves.parts, l, u)
+            })
+            .collect();
+        for chunk in open.chunks(LANES / 2) {
+            self.backward.clear(curves.first);
+            for (pair, &k) in chunk.iter().enumerate() {
+                let variable = curves.inputs[k] as usize;
+                self.backward.seed(variable, 2 * pair, 1.0);
+                self.backward.seed(variable, 2 * pair + 1, -1.0);
+            }
+            self.backward.run(program, step, &self.lines, &[]);
+            let lower = self.backward.lower(&self.ends);
+            for (pair, &k) in chunk.iter().enumerate() {
+                let [l, u] = &mut bounds[k];
+                *l = l.max(lower[2 * pair]);
+                *u = u.min(-lower[2 * pair + 1]).max(*l);
+            }
+        }
+        for (k, &[l, u]) in bounds.iter().enumerate() {
+            self.intervals[curves.first + k] = range(&curves.parts, l, u);
+            let lines = lines(&curves.parts, l, u, None);
+            self.lines.push(UnitLines::all(lines));
+        }
+        bounds
+    }
+}

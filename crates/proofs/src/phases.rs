@@ -1,0 +1,173 @@
+//! Branch and bound on phases: the open unit whose line is furthest off is fixed below and above its
+//! kink, and each half is bounded anew with the bounds of all other units kept.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+use deepconcolic_check::{Leaf, Proof, Split};
+
+use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
+use crate::lanes::LANES;
+use crate::objective::Condition;
+use crate::tree::Growing;
+
+/// How far branching may go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    /// Most parts that are bounded.
+    pub nodes: usize,
+    /// Steps of ascent at each part below the root.
+    pub below: Steps,
+    /// When to give up whatever the count; only a caller who was given a time has one.
+    pub deadline: Option<Instant>,
+}
+
+impl Effort {
+    pub fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// How a search for a refutation ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Refuted(Proof),
+    Witness(Vec<f32>),
+    /// What is left; the conditions' value stays below this.
+    Open(f64),
+}
+
+/// Steps where every phase that matters is fixed: the multipliers alone must settle the part.
+const PATIENT: Steps = Steps {
+    most: 120,
+    rate: 0.5,
+};
+/// How often such a part is taken up.
+const MOST_TRIES: u8 = 6;
+
+/// Turns values of the input variables into an input that really meets the goal, if it does.
+pub(crate) type Confirm<'a> = dyn Fn(&[f64]) -> Option<Vec<f32>> + Sync + 'a;
+
+/// A part still open, the worst bound first.
+struct Open {
+    reached: Reached,
+    at: usize,
+}
+
+impl PartialEq for Open {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Open {}
+
+impl PartialOrd for Open {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Open {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = other.reached.bound.total_cmp(&self.reached.bound);
+        order.then_with(|| other.at.cmp(&self.at))
+    }
+}
+
+/// Refutes one alternative from what the root reached.
+pub(crate) fn refute(
+    ascent: &mut Ascent<'_>,
+    conditions: &[Condition],
+    root: Reached,
+    effort: &Effort,
+    confirm: &Confirm<'_>,
+) -> End {
+    let mut tree = Growing::new();
+    if root.bound > CLEAR {
+        tree.close(0, leaf(ascent, &root.part));
+        return End::Refuted(tree.finish());
+    }
+    let mut open = BinaryHeap::new();
+    open.push(Open {
+        reached: root,
+        at: 0,
+    });
+    let mut nodes = 1;
+    while let Some(worst) = open.peek() {
+        let bound = -worst.reached.bound;
+        if nodes >= effort.nodes || effort.is_over() {
+            return End::Open(bound);
+        }
+        let mut parts = Vec::with_capacity(LANES);
+        let mut places = Vec::with_capacity(LANES);
+        let mut steps = effort.below;
+        while parts.len() + 1 < LANES
+            && let Some(next) = open.pop()
+        {
+            let Some(branch) = next.reached.branch else {
+                if next.reached.tries == MOST_TRIES {
+                    // The bound still leaves room: rounding, or a witness that execution does not
+                    // confirm.
+                    return End::Open(bound);
+                }
+                steps = PATIENT;
+                parts.push(next.reached.part);
+                places.push((next.at, next.reached.tries + 1));
+                continue;
+            };
+            let unit = ascent.program.units[ascent.free[branch as usize].unit];
+            let halves = tree.split(next.at, Split::Phase(unit));
+            for (half, above) in halves.into_iter().zip([false, true]) {
+                let mut part = next.reached.part.clone();
+                part.phases.push((branch, above));
+                part.multipliers.push(0.0);
+                parts.push(part);
+                places.push((half, 0));
+            }
+        }
+        nodes += parts.len();
+        let lanes: Vec<&[Condition]> = vec![conditions; parts.len()];
+        let reached = ascent.climb(&lanes, &parts, steps);
+        for (_, corner) in ascent.witnesses(&lanes) {
+            if let Some(input) = confirm(&corner) {
+                return End::Witness(input);
+            }
+        }
+        for (mut reached, (at, tries)) in reached.into_iter().zip(places) {
+            reached.tries = tries;
+            if reached.bound > CLEAR {
+                tree.close(at, leaf(ascent, &reached.part));
+            } else {
+                open.push(Open { reached, at });
+            }
+        }
+    }
+    End::Refuted(tree.finish())
+}
+
+/// The numbers of a closed part, as a certificate holds them.
+pub(crate) fn leaf(ascent: &Ascent<'_>, part: &Part) -> Leaf {
+    let factors = part.factors.iter().enumerate();
+    let start = ascent.start(part.factors.len());
+    let fixed: Vec<u32> = part.phases.iter().map(|&(number, _)| number).collect();
+    let moved = (0..part.shares.len()).filter(|&k| {
+        let same = part.shares[k].to_bits() == start.shares[k].to_bits();
+        !same && !fixed.contains(&(k as u32))
+    });
+    Leaf {
+        factors: factors
+            .filter(|(_, factor)| **factor > 0.0)
+            .map(|(atom, &factor)| (atom as u32, factor))
+            .collect(),
+        slopes: moved
+            .map(|k| {
+                let unit = ascent.program.units[ascent.free[k].unit];
+                let share = (f64::from(part.shares[k]) * 255.0).round() as u8;
+                (unit, share)
+            })
+            .collect(),
+        multipliers: part.multipliers.clone(),
+    }
+}

@@ -1,0 +1,286 @@
+//! One requirement over one box: a witness, a certificate that none exists, or how far it got.
+
+use std::time::Instant;
+
+use deepconcolic_check::{
+    Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases, check,
+};
+use deepconcolic_network::{Element, Network};
+use deepconcolic_spec::{Formula, Requirement};
+use rayon::prelude::*;
+
+use crate::ascent::{Ascent, Part, Reached, Steps};
+use crate::attack::Attack;
+use crate::confirm::Executor;
+use crate::inputs;
+use crate::knowledge::Knowledge;
+use crate::lanes::LANES;
+use crate::objective::{Condition, elements, program_of};
+use crate::phases::{self, Effort, End};
+use crate::program::Program;
+
+/// How far a proof may go. Limits count nodes; the deadline is for callers who were given a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Most parts of the region that are bounded, for each alternative.
+    pub nodes: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Batches of sixteen points that gradient steps start from before anything is proven.
+    pub attacks: usize,
+    /// Networks with at most so many inputs (of those that matter) are split on the input box.
+    pub few_inputs: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            nodes: 10_000,
+            deadline: None,
+            attacks: 4,
+            few_inputs: 12,
+        }
+    }
+}
+
+/// How a proof ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// No input of the region meets the requirement's goal, and the checker agrees.
+    Infeasible(Box<Certificate>),
+    /// This input, executed, meets it.
+    Witness(Vec<f32>),
+    /// Neither was found; the goal's value stays below `bound`.
+    Open {
+        /// The best bound reached.
+        bound: f64,
+    },
+}
+
+/// Bounds the goal of a requirement about one input over a region.
+///
+/// A witness is confirmed by execution in single precision. A certificate speaks of real numbers
+/// and the weights as stored, and has been accepted by [`deepconcolic_check::check`].
+pub fn prove(
+    network: &Network,
+    model: &Digest,
+    requirement: &Requirement,
+    region: &Region,
+    limits: &Limits,
+) -> Result<Verdict, Unsupported> {
+    let alternatives = cases(requirement, network, region)?;
+    let goal = requirement.goal();
+    let mut proofs: Vec<Option<Proof>> = vec![None; alternatives.len()];
+    let mut scenes = Vec::new();
+    for members in boxes(&alternatives) {
+        let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
+        let scene = Scene::new(network, &goal, limits, cases)?;
+        if let Some(input) = scene.attack() {
+            return Ok(Verdict::Witness(input));
+        }
+        scenes.push((members, scene));
+    }
+    for (members, scene) in &scenes {
+        match scene.refute()? {
+            Answer::Refuted(found) => {
+                for (&member, proof) in members.iter().zip(found) {
+                    proofs[member] = Some(proof);
+                }
+            }
+            Answer::Witness(input) => return Ok(Verdict::Witness(input)),
+            Answer::Open(bound) => return Ok(Verdict::Open { bound }),
+        }
+    }
+    let certificate = Certificate {
+        model: *model,
+        regions: vec![region.clone()],
+        entries: vec![Entry {
+            requirement: requirement.to_string(),
+            proofs: vec![proofs.into_iter().flatten().collect()],
+        }],
+    };
+    let expectation = Expectation {
+        model,
+        regions: None,
+        requirements: None,
+    };
+    Ok(match check(network, &certificate, &expectation) {
+        Ok(_) => Verdict::Infeasible(Box::new(certificate)),
+        // What the checker does not accept is not claimed.
+        Err(_) => Verdict::Open { bound: 0.0 },
+    })
+}
+
+/// Alternatives over the same box, by number.
+fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
+    let mut boxes: Vec<Vec<usize>> = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let same = |members: &&mut Vec<usize>| cases[members[0]].region == case.region;
+        match boxes.iter_mut().rfind(same) {
+            Some(members) => members.push(number),
+            None => boxes.push(vec![number]),
+        }
+    }
+    boxes
+}
+
+/// Alternatives over the same box.
+struct Scene<'a> {
+    network: &'a Network,
+    limits: &'a Limits,
+    cases: Vec<&'a Case>,
+    program: Program,
+    conditions: Vec<Vec<Condition>>,
+    executors: Vec<Executor<'a>>,
+}
+
+/// How all alternatives of a box ended.
+enum Answer {
+    Refuted(Vec<Proof>),
+    Witness(Vec<f32>),
+    Open(f64),
+}
+
+/// Steps at the root: worth more than elsewhere, since every part starts from there.
+const ROOT: Steps = Steps {
+    most: 40,
+    rate: 0.2,
+};
+/// Steps at each part below the root.
+const BELOW: Steps = Steps {
+    most: 12,
+    rate: 0.1,
+};
+/// Nodes for each alternative in the first round, and how many times more in each further one: an
+/// alternative that has a witness must not wait for one that is hard to refute.
+const FIRST_ROUND: usize = 256;
+const ROUND_FACTOR: usize = 8;
+
+impl<'a> Scene<'a> {
+    fn new(
+        network: &'a Network,
+        goal: &'a Formula,
+        limits: &'a Limits,
+        cases: Vec<&'a Case>,
+    ) -> Result<Self, Unsupported> {
+        let (program, conditions) = program_of(network, &cases)?;
+        let executor = |case: &&'a Case| Executor::new(network, goal, case);
+        Ok(Self {
+            executors: cases.iter().map(executor).collect(),
+            network,
+            limits,
+            cases,
+            program,
+            conditions,
+        })
+    }
+
+    fn ends(&self) -> Vec<[f64; 2]> {
+        let Region { lower, upper } = &self.cases[0].region;
+        let ends = |&e: &usize| [lower[e], upper[e]];
+        self.program.inputs.iter().map(ends).collect()
+    }
+
+    fn confirm(&self, case: usize, point: &[f64]) -> Option<Vec<f32>> {
+        self.executors[case].confirm(&self.program.inputs, point)
+    }
+
+    fn attack(&self) -> Option<Vec<f32>> {
+        let ends = self.ends();
+        let numbers: Vec<usize> = (0..self.cases.len()).collect();
+        numbers.chunks(LANES).find_map(|chunk| {
+            let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
+            let attack = Attack {
+                batches: self.limits.attacks * chunk.len(),
+                steps: 40,
+            };
+            let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
+            let found = attack.run(&self.program, &asked, &ends, chunk[0] as u64, &confirm);
+            found.into_iter().flatten().next()
+        })
+    }
+
+    fn refute(&self) -> Result<Answer, Unsupported> {
+        let mut knowledge = Knowledge::new(self.network, self.cases[0].region.clone());
+        let atoms = self.cases.iter().map(|case| &case.atoms);
+        let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
+        knowledge.prepare(&targets)?;
+        let few = self.program.inputs.len() <= self.limits.few_inputs;
+        let roots = if few {
+            vec![None; self.cases.len()]
+        } else {
+            self.roots(&knowledge)
+        };
+        let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
+        let mut nodes = FIRST_ROUND.min(self.limits.nodes);
+        loop {
+            let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
+            let ends: Vec<(usize, End)> = open
+                .par_iter()
+                .map(|&case| {
+                    (
+                        case,
+                        self.round(case, roots[case].as_ref(), nodes, &knowledge),
+                    )
+                })
+                .collect();
+            let mut worst = f64::NEG_INFINITY;
+            for (case, end) in ends {
+                match end {
+                    End::Refuted(proof) => proofs[case] = Some(proof),
+                    End::Witness(input) => return Ok(Answer::Witness(input)),
+                    End::Open(bound) => worst = worst.max(bound),
+                }
+            }
+            if worst == f64::NEG_INFINITY {
+                return Ok(Answer::Refuted(proofs.into_iter().flatten().collect()));
+            }
+            let over = self
+                .limits
+                .deadline
+                .is_some_and(|end| Instant::now() >= end);
+            if nodes >= self.limits.nodes || over {
+                return Ok(Answer::Open(worst));
+            }
+            nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
+        }
+    }
+
+    /// Optimised bounds over the whole box, alternatives side by side.
+    fn roots(&self, knowledge: &Knowledge<'_>) -> Vec<Option<Reached>> {
+        let bounds = knowledge.bounds(&self.program);
+        let mut ascent = Ascent::new(&self.program, knowledge.ends(&self.program), &bounds);
+        let mut roots = Vec::new();
+        for chunk in self.conditions.chunks(LANES) {
+            let asked: Vec<&[Condition]> = chunk.iter().map(|c| &c[..]).collect();
+            let start: Vec<Part> = chunk.iter().map(|c| ascent.start(c.len())).collect();
+            roots.extend(ascent.climb(&asked, &start, ROOT).into_iter().map(Some));
+        }
+        roots
+    }
+
+    /// One alternative, so many nodes.
+    fn round(
+        &self,
+        case: usize,
+        root: Option<&Reached>,
+        nodes: usize,
+        knowledge: &Knowledge<'_>,
+    ) -> End {
+        let confirm = |point: &[f64]| self.confirm(case, point);
+        let bounds = knowledge.bounds(&self.program);
+        let effort = Effort {
+            nodes,
+            below: BELOW,
+            deadline: self.limits.deadline,
+        };
+        let conditions = &self.conditions[case];
+        if let Some(root) = root {
+            let ends = knowledge.ends(&self.program);
+            let mut ascent = Ascent::new(&self.program, ends, &bounds);
+            return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
+        }
+        let ends = self.ends();
+        inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
+    }
+}

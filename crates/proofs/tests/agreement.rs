@@ -1,0 +1,60 @@
+//! What the search claims, the checker confirms and executions do not contradict.
+
+use deepconcolic_check::{Region, sha256};
+use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_spec::{RequirementFile, Signature};
+use deepconcolic_testing::{Family, Random, network};
+
+#[test]
+fn verdicts_agree_with_dense_sampling() {
+    let mut settled = [0; 3];
+    for seed in 0..18 {
+        let family = [Family::Relu, Family::Image, Family::PiecewiseLinear][seed % 3];
+        let network = network(family, seed as u64);
+        let elements = network.input_elements();
+        let region = Region {
+            lower: vec![-0.5; elements],
+            upper: vec![0.5; elements],
+        };
+        let signature = Signature::of(&network);
+        let output = signature.depth();
+        let mut random = Random::new(seed as u64);
+        for few_inputs in [0, 100] {
+            for threshold in [0.0, 0.5, 1.0, 2.0] {
+                let text = format!("exists x: v[x][{output},0] - v[x][{output},1] >= {threshold}");
+                let file = RequirementFile::parse(&text).unwrap();
+                let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
+                let limits = Limits {
+                    few_inputs,
+                    nodes: 500,
+                    ..Limits::default()
+                };
+                let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
+                let Ok(verdict) = verdict else {
+                    continue;
+                };
+                let difference = |x: &[f32]| {
+                    let y = network.logits(x);
+                    f64::from(y[0]) - f64::from(y[1])
+                };
+                match verdict {
+                    Verdict::Witness(x) => {
+                        settled[0] += 1;
+                        assert!(difference(&x) >= threshold);
+                    }
+                    Verdict::Infeasible(_) => {
+                        settled[1] += 1;
+                        for _ in 0..1000 {
+                            let x = random.list(elements, -0.5, 0.5);
+                            let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+                            assert!(difference(&x) < threshold);
+                        }
+                    }
+                    Verdict::Open { .. } => settled[2] += 1,
+                }
+            }
+        }
+    }
+    println!("{settled:?}");
+    assert!(settled[0] > 10 && settled[1] > 10, "{settled:?}");
+}
