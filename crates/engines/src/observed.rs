@@ -41,7 +41,7 @@ impl Observed {
         moving: Vec<bool>,
         effort: &mut Effort,
     ) -> Self {
-        let pass = Pass::keep(points.iter().copied()).differentiating(points.iter().copied());
+        let pass = pass(points);
         effort.forward += inputs.len();
         let traces = inputs.iter().map(|x| network.forward(x, &pass)).collect();
         Self {
@@ -59,7 +59,7 @@ impl Observed {
         inputs: Vec<Vec<f32>>,
         effort: &mut Effort,
     ) -> Self {
-        let pass = Pass::keep(points.iter().copied()).differentiating(points.iter().copied());
+        let pass = pass(points);
         let traces = inputs
             .iter()
             .enumerate()
@@ -172,6 +172,20 @@ impl Observed {
             .collect();
         (!seeds.is_empty()).then_some(Row { sample: 0, seeds })
     }
+}
+
+/// Keeps these tensors and what derivatives of them need; of activations their inputs too, which
+/// [`steered`] terms are read from.
+fn pass(points: &[Point]) -> Pass {
+    let mut all = points.to_vec();
+    for point in points {
+        if let Point::Post(layer) = *point
+            && !all.contains(&Point::Pre(layer))
+        {
+            all.push(Point::Pre(layer));
+        }
+    }
+    Pass::keep(all.iter().copied()).differentiating(all)
 }
 
 /// Where a silent Relu's output should grow, its input shows the way: u <= v, so what holds of u holds
