@@ -45,7 +45,7 @@ fn certified() -> Vec<(Network, Certificate)> {
             // Between a value that is reached and one that is not.
             let (mut low, mut high) = (-20.0, 20.0);
             let mut best = None;
-            for _ in 0..10 {
+            for _ in 0..14 {
                 let middle = 0.5 * (low + high);
                 if let Verdict::Infeasible(certificate) = ask(middle) {
                     high = middle;
@@ -145,7 +145,7 @@ fn a_certificate_holds_for_its_own_question_only() {
         assert!(matches!(rejection, Rejection::Model { .. }));
         // Another radius, said and not said.
         let model = sha256(b"model");
-        let wider = [region(network, 0.6)];
+        let wider = [region(network, 1.5)];
         let expectation = Expectation {
             model: &model,
             regions: Some(&wider),
