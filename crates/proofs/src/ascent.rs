@@ -264,28 +264,36 @@ impl<'a> Ascent<'a> {
         }
     }
 
-    /// The open unit whose line differs most, in effect, from its curve at the corner reached.
+    /// The open unit whose line differs most, in effect, from its curve at the corner reached. Where
+    /// no line has an effect, the open unit nearest to its kink: fixing it still cuts the region.
     fn branch(&self, state: &State, lane: usize) -> Option<u32> {
         let score = |(number, free): (usize, &Free)| {
-            let a = self.backward.coefficients[free.variable][lane];
-            if state.signs[number][lane] != 0 || a == 0.0 {
+            if state.signs[number][lane] != 0 {
                 return None;
             }
+            let a = self.backward.coefficients[free.variable][lane];
             let z = self.values[free.input][lane];
-            let exact = free.at_kink
-                + (z - free.kink)
-                    * if z >= free.kink {
-                        free.right
-                    } else {
-                        free.left
-                    };
+            let slope = if z >= free.kink {
+                free.right
+            } else {
+                free.left
+            };
+            let exact = free.at_kink + (z - free.kink) * slope;
             let gap = (a * (self.values[free.variable][lane] - exact)).abs();
             let depth = (free.chord.0 * free.kink + free.chord.1 - free.at_kink).abs();
-            Some((gap + 0.1 * a.abs() * depth, number as u32))
+            let effect = gap + 0.1 * a.abs() * depth;
+            Some((effect, -(z - free.kink).abs(), number as u32))
         };
         let scores = self.free.iter().enumerate().filter_map(score);
-        let best = scores.reduce(|best, other| if other.0 > best.0 { other } else { best });
-        best.map(|(_, number)| number)
+        let better = |best: (f64, f64, u32), other: (f64, f64, u32)| {
+            let order = other.0.total_cmp(&best.0);
+            if order.then(other.1.total_cmp(&best.1)).is_gt() {
+                other
+            } else {
+                best
+            }
+        };
+        scores.reduce(better).map(|(_, _, number)| number)
     }
 }
 

@@ -38,11 +38,15 @@ pub(crate) enum End {
     Open(f64),
 }
 
-/// Steps where every phase that matters is fixed: the multipliers alone must settle the part.
-const PATIENT: Steps = Steps {
-    most: 120,
-    rate: 0.5,
-};
+/// Steps where every phase is fixed: the multipliers alone must settle the part, with shorter steps
+/// each time, since the best ones balance each other to the digit.
+fn patient(tries: u8) -> Steps {
+    Steps {
+        most: 120,
+        rate: 0.5 * 0.25f64.powi(tries.into()),
+    }
+}
+
 /// How often such a part is taken up.
 const MOST_TRIES: u8 = 6;
 
@@ -112,7 +116,7 @@ pub(crate) fn refute(
                     // confirm.
                     return End::Open(bound);
                 }
-                steps = PATIENT;
+                steps = patient(next.reached.tries);
                 parts.push(next.reached.part);
                 places.push((next.at, next.reached.tries + 1));
                 continue;

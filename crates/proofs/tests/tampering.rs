@@ -24,16 +24,16 @@ fn region(network: &Network, radius: f64) -> Region {
 }
 
 /// Certificates with split trees, by phases and by inputs, and the networks they are about. The
-/// thresholds are as tight as the search can prove, so that little can be changed.
+/// thresholds are about as tight as the search can prove, so that little can be changed.
 fn certified() -> Vec<(Network, Certificate)> {
     let mut found = Vec::new();
-    for seed in 0..16 {
+    for seed in 0..6 {
         for few_inputs in [0, 100] {
             let network = network(Family::Relu, seed);
             let output = Signature::of(&network).depth();
             let limits = Limits {
                 few_inputs,
-                nodes: 3000,
+                nodes: 200,
                 ..Limits::default()
             };
             let ask = |threshold: f64| {
@@ -45,7 +45,7 @@ fn certified() -> Vec<(Network, Certificate)> {
             // Between a value that is reached and one that is not.
             let (mut low, mut high) = (-20.0, 20.0);
             let mut best = None;
-            for _ in 0..20 {
+            for _ in 0..14 {
                 let middle = 0.5 * (low + high);
                 if let Verdict::Infeasible(certificate) = ask(middle) {
                     high = middle;
@@ -60,7 +60,7 @@ fn certified() -> Vec<(Network, Certificate)> {
             }
         }
     }
-    assert!(found.len() > 5, "{}", found.len());
+    assert!(found.len() > 3, "{}", found.len());
     found
 }
 
@@ -145,7 +145,7 @@ fn a_certificate_holds_for_its_own_question_only() {
         assert!(matches!(rejection, Rejection::Model { .. }));
         // Another radius, said and not said.
         let model = sha256(b"model");
-        let wider = [region(network, 0.6)];
+        let wider = [region(network, 1.5)];
         let expectation = Expectation {
             model: &model,
             regions: Some(&wider),
