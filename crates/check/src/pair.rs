@@ -96,9 +96,9 @@ impl PairJudge<'_> {
         if requirement.inputs != Inputs::Two {
             return Err(format!("requirement {number} speaks of one input"));
         }
-        let seen = Rows {
+        let seen = Both {
             trace,
-            rows,
+            samples: rows,
             hidden: self.network.layers().len(),
         };
         let evaluator = Evaluator::new(&seen, self.units);
@@ -165,19 +165,20 @@ impl PairJudge<'_> {
 }
 
 /// Two samples of a trace, as the evaluator sees them.
-struct Rows<'a> {
+struct Both<'a> {
     trace: &'a Trace<f32>,
-    rows: [usize; 2],
+    samples: [usize; 2],
     hidden: usize,
 }
 
-impl Rows<'_> {
+impl Both<'_> {
     fn value(&self, test: usize, var: Var) -> f32 {
-        self.trace.sample(var.point(self.hidden), self.rows[test])[var.neuron]
+        self.trace
+            .sample(var.point(self.hidden), self.samples[test])[var.neuron]
     }
 }
 
-impl Observations for Rows<'_> {
+impl Observations for Both<'_> {
     fn tests(&self) -> usize {
         2
     }
@@ -191,6 +192,6 @@ impl Observations for Rows<'_> {
     }
 
     fn input(&self, test: usize) -> &[f32] {
-        self.trace.sample(Point::Input, self.rows[test])
+        self.trace.sample(Point::Input, self.samples[test])
     }
 }

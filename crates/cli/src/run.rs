@@ -166,12 +166,10 @@ impl Run {
         let (folder, mut journal, entries) = self.folder(&settings, &scene)?;
         let before = entries.last().map_or(0.0, |entry| entry.seconds);
         watch.carry(before);
+        let left = |budget: Duration| (budget.as_secs_f64() - before).max(0.0);
         let limits = Limits {
             executions: self.max_executions,
-            deadline: budget.map(|b| {
-                let left = b.as_secs_f64() - before;
-                watch.started + Duration::from_secs_f64(left.max(0.0))
-            }),
+            deadline: budget.map(|b| watch.started + Duration::from_secs_f64(left(b))),
             interrupt: Some(interrupt),
         };
         let means = plan::means(&scene.settings, &scene.network)?;
@@ -192,15 +190,7 @@ impl Run {
         let mut campaign = Campaign::new(subject, strategy, self.rng_seed, scene.runs, &measuring)
             .map_err(Failure::Usage)?;
         watch.lap(|times| &mut times.measure);
-        for (number, entry) in entries.iter().enumerate() {
-            campaign.restore(&entry.round).map_err(|why| {
-                Failure::Usage(format!(
-                    "{}: round {number} of the journal cannot be repeated: {why}; the model or \
-                     this program may have changed since",
-                    folder.path().display()
-                ))
-            })?;
-        }
+        restore(&mut campaign, &entries, &folder)?;
         let references = samples::inputs(
             scene.reference.as_ref().unwrap_or(&scene.data),
             &scene.network,
@@ -239,18 +229,9 @@ impl Run {
         let proven = if self.no_proofs || stop != Stop::Complete {
             Proven::default()
         } else {
-            let stage = prove::Stage {
-                network: &scene.network,
-                family: scene.family.as_ref(),
-                space: &scene.space,
-                seeds: &scene.seeds,
-                model: sha256(&verify::read(&self.model.model)?),
-                folder: folder.file(prove::CERTIFICATES),
-            };
-            let watch = &watch;
-            stage.run(&mut campaign, &limits, &mut |_, round| {
-                record(&mut journal, round, watch.seconds())
-            })?
+            let mut record =
+                |_: &Campaign<'_>, round: &Round| record(&mut journal, round, watch.seconds());
+            self.prove(&scene, &folder, &mut campaign, &limits, &mut record)?
         };
         progress.finish();
         watch.lap(|times| &mut times.prove);
@@ -281,12 +262,33 @@ impl Run {
                 .notes
                 .iter()
                 .chain(campaign.reasons())
+                .chain(&proven.notes)
                 .cloned()
                 .collect(),
         }
         .save(&mut watch)?;
         self.report(&finished)?;
         Ok(self.status(&finished, stop))
+    }
+
+    /// What is still open is tried for infeasibility.
+    fn prove(
+        &self,
+        scene: &Scene,
+        folder: &RunFolder,
+        campaign: &mut Campaign<'_>,
+        limits: &Limits<'_>,
+        record: &mut dyn FnMut(&Campaign<'_>, &Round) -> Result<(), Failure>,
+    ) -> Result<Proven, Failure> {
+        let stage = prove::Stage {
+            network: &scene.network,
+            family: scene.family.as_ref(),
+            space: &scene.space,
+            seeds: &scene.seeds,
+            model: sha256(&verify::read(&self.model.model)?),
+            folder: folder.file(prove::CERTIFICATES),
+        };
+        stage.run(campaign, limits, record)
     }
 
     fn status(&self, summary: &Summary, stop: Stop) -> Status {
@@ -562,6 +564,24 @@ impl Judge<'_> {
                 .map(|end| end.saturating_duration_since(Instant::now())),
         }
     }
+}
+
+/// Repeats what the journal says.
+fn restore(
+    campaign: &mut Campaign<'_>,
+    entries: &[Entry],
+    folder: &RunFolder,
+) -> Result<(), Failure> {
+    for (number, entry) in entries.iter().enumerate() {
+        campaign.restore(&entry.round).map_err(|why| {
+            Failure::Usage(format!(
+                "{}: round {number} of the journal cannot be repeated: {why}; the model or this \
+                 program may have changed since",
+                folder.path().display()
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 fn record(journal: &mut Journal, round: &Round, seconds: f64) -> Result<(), Failure> {
