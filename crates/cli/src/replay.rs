@@ -236,15 +236,18 @@ impl Replay {
         network: &Network,
         data: Option<&Samples>,
     ) -> Result<SearchSpace, Failure> {
-        let domain = match (settings.domain.as_deref(), data) {
-            (_, Some(data)) => samples::domain(settings.domain.as_deref(), data)?.0,
-            (Some(text), None) => samples::parse_domain(text, network.input_elements())?,
-            (None, None) => {
-                return Err(Failure::Usage(format!(
+        let domain = if let Some(data) = data {
+            samples::domain(settings.domain.as_deref(), data)?.0
+        } else {
+            // Of images it is known without them.
+            let words = self.summary()?.domain;
+            let text = words.split_whitespace().next().unwrap_or_default();
+            samples::parse_domain(text, network.input_elements()).map_err(|_| {
+                Failure::Usage(format!(
                     "{} is not readable, and the domain of the run came from it; put the data back",
                     settings.data.data.display()
-                )));
-            }
+                ))
+            })?
         };
         let boxes = if settings.region.is_some() {
             let names = ["region.npz", "region.json"].map(|name| self.dir.join(name));

@@ -157,6 +157,10 @@ impl Run {
         self.threads.run(|| self.work())?
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a whole run, to be read from top to bottom"
+    )]
     fn work(&self) -> Outcome {
         let mut watch = Stopwatch::start();
         let budget = duration(&self.budget)?;
