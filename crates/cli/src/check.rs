@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::State;
-use deepconcolic_check::{Bound, Certificate, Expectation, Region, check, hex, sha256};
+use deepconcolic_check::{Bound, Certificate, Digest, Expectation, Region, check, hex};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 
@@ -15,7 +15,7 @@ use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
 use crate::replay::{Replay, RunOnDisk};
 use crate::verify::{CERTIFICATE, RECORD, Record, question, read};
-use crate::{Outcome, outcome, prove};
+use crate::{Outcome, model, outcome, prove};
 
 /// Check every certificate of a folder independently; exit code 1 if one is rejected
 #[derive(Args)]
@@ -46,7 +46,9 @@ impl Check {
             std: record.std.clone(),
             input_shape: record.input_shape.clone(),
         };
-        let network = deepconcolic_formats::load(path, &options)?.network;
+        let loaded = deepconcolic_formats::load(path, &options)?;
+        let digest = model::digest(&loaded);
+        let network = loaded.network;
         let (requirement, region) = question(&record.property, &network)?;
         let mut out = io::stdout().lock();
         let file = self.folder.join(CERTIFICATE);
@@ -57,7 +59,7 @@ impl Check {
         let requirements = [requirement.to_string()];
         let subject = Subject {
             network: &network,
-            model: &read(path)?,
+            model: digest,
             regions: &[region],
             requirements: Some(&requirements),
         };
@@ -101,7 +103,7 @@ impl Check {
         for (number, texts) in &by_certificate {
             let subject = Subject {
                 network: &run.network,
-                model: &read(&run.model)?,
+                model: run.digest,
                 regions: &regions,
                 requirements: Some(texts),
             };
@@ -147,8 +149,8 @@ impl Check {
 pub struct Subject<'a> {
     /// The network at hand.
     pub network: &'a Network,
-    /// The bytes of its file.
-    pub model: &'a [u8],
+    /// Its fingerprint.
+    pub model: Digest,
     /// The boxes.
     pub regions: &'a [Region],
     /// The requirements, if they are known.
@@ -159,7 +161,7 @@ impl Subject<'_> {
     /// Checks one certificate file: what it shows, or why it is rejected.
     pub fn check(&self, file: &Path) -> Result<Result<String, String>, Failure> {
         let bytes = read(file)?;
-        let model = sha256(self.model);
+        let model = self.model;
         let expectation = Expectation {
             model: &model,
             regions: Some(self.regions),

@@ -22,6 +22,7 @@ mod requirements;
 mod run;
 mod samples;
 mod settings;
+mod statement;
 mod verify;
 
 use std::process::ExitCode;

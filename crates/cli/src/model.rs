@@ -1,5 +1,6 @@
 //! Loading a model for a command.
 
+use deepconcolic_check::Digest;
 use deepconcolic_formats::Loaded;
 
 use crate::arguments::ModelArguments;
@@ -12,4 +13,15 @@ pub fn load(arguments: &ModelArguments) -> Result<Loaded, Failure> {
         eprintln!("note: {note}");
     }
     Ok(loaded)
+}
+
+/// The fingerprint of a model, weights beside it included, as certificates hold it.
+pub fn digest(loaded: &Loaded) -> Digest {
+    let mut digest = Digest::default();
+    let pairs = loaded.sha256.as_bytes().chunks_exact(2);
+    for (byte, pair) in digest.iter_mut().zip(pairs) {
+        let text = std::str::from_utf8(pair).unwrap_or_default();
+        *byte = u8::from_str_radix(text, 16).unwrap_or_default();
+    }
+    digest
 }

@@ -21,12 +21,14 @@ use crate::minimise::minimise;
 use crate::plan;
 use crate::prove::Proven;
 use crate::settings::Settings;
+use crate::statement;
 
 /// Names of the files in the folder of a run.
 pub const SUITE: &str = "suite.npz";
 pub const REQUIREMENTS: &str = "requirements.npz";
 pub const SUMMARY: &str = "run.json";
 pub const PROFILE: &str = "profile.npz";
+const STATEMENT: &str = "statement.md";
 const NEAREST: &str = "nearest.npz";
 const ADVERSARIAL: &str = "adversarial";
 
@@ -166,6 +168,7 @@ impl Finished<'_> {
         watch.lap(|times| &mut times.controls);
         watch.times.total = watch.seconds();
         let summary = self.summary(&suite, &audit, baseline, accuracy, watch.times);
+        statement::write(&self.folder.file(STATEMENT), &summary, &table)?;
         summary.write(&self.folder.file(SUMMARY))?;
         Ok(summary)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::{ArchiveError, RequirementTable, State, SuiteTable, Summary};
-use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_check::{Audit, Digest, Witnesses};
 use deepconcolic_concolic::oracle::{Oracle, Verdict};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
@@ -42,7 +42,7 @@ struct Saved {
 
 /// A run as `check` needs it.
 pub struct RunOnDisk {
-    pub model: PathBuf,
+    pub digest: Digest,
     pub network: Network,
     pub family: Box<dyn Family>,
     pub space: SearchSpace,
@@ -58,7 +58,9 @@ impl RunOnDisk {
         let settings: Settings = serde_json::from_value(summary.settings)
             .map_err(|e| replay.damaged(outcome::SUMMARY, e.to_string()))?;
         let arguments = replay.model_of(&settings);
-        let network = model::load(&arguments)?.network;
+        let loaded = model::load(&arguments)?;
+        let digest = model::digest(&loaded);
+        let network = loaded.network;
         let suite = SuiteTable::read(&dir.join(outcome::SUITE), network.input_elements())?;
         let rows = suite.x.chunks_exact(network.input_elements().max(1));
         let seeds: Vec<Vec<f32>> = rows.take(suite.seeds()).map(<[f32]>::to_vec).collect();
@@ -67,7 +69,7 @@ impl RunOnDisk {
         Ok(Self {
             family: replay.family(&settings, &network, &seeds, &space)?,
             table: RequirementTable::read(&dir.join(outcome::REQUIREMENTS))?,
-            model: arguments.model,
+            digest,
             network,
             space,
             seeds,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
-use deepconcolic_check::sha256;
+use deepconcolic_check::Digest;
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_concolic::{
     Campaign, Inputs, Limits, Passes, Round, Seeds, Stage, Stop, Subject, first_seeds, given_seeds,
@@ -28,7 +28,7 @@ use crate::prove::Proven;
 use crate::settings::{RequirementText, Settings};
 use crate::{
     Outcome, interrupt, model, outcome, plan, profile_file, prove, region_file, requirements,
-    samples, verify,
+    samples,
 };
 
 /// Seeds when nobody says how many.
@@ -136,6 +136,7 @@ pub struct Run {
 
 /// What a run works on, read and checked.
 struct Scene {
+    digest: Digest,
     network: Network,
     data: Samples,
     reference: Option<Samples>,
@@ -157,17 +158,13 @@ impl Run {
         self.threads.run(|| self.work())?
     }
 
-    #[expect(
-        clippy::too_many_lines,
-        reason = "a whole run, to be read from top to bottom"
-    )]
     fn work(&self) -> Outcome {
         let mut watch = Stopwatch::start();
         let budget = duration(&self.budget)?;
         let interrupt = interrupt::listen()?;
         let scene = self.scene()?;
         let settings = serde_json::to_value(&scene.settings).map_err(io::Error::from)?;
-        let (folder, mut journal, entries) = self.folder(&settings, &scene)?;
+        let (folder, journal, entries) = self.folder(&settings, &scene)?;
         let before = entries.last().map_or(0.0, |entry| entry.seconds);
         watch.carry(before);
         let left = |budget: Duration| (budget.as_secs_f64() - before).max(0.0);
@@ -194,51 +191,33 @@ impl Run {
         let mut campaign = Campaign::new(subject, strategy, self.rng_seed, scene.runs, &measuring)
             .map_err(Failure::Usage)?;
         watch.lap(|times| &mut times.measure);
-        restore(&mut campaign, &entries, &folder)?;
         let references = samples::inputs(
             scene.reference.as_ref().unwrap_or(&scene.data),
             &scene.network,
         );
-        let mut judge = Judge {
-            oracle: Oracle::new(
-                references.as_ref(),
-                scene.space.norm,
-                &scene.space.units,
-                scene.settings.adversarial_radius,
-            ),
-            scene: &scene,
-            judgements: Vec::new(),
+        let mut sitting = Sitting {
+            judge: Judge {
+                oracle: Oracle::new(
+                    references.as_ref(),
+                    scene.space.norm,
+                    &scene.space.units,
+                    scene.settings.adversarial_radius,
+                ),
+                scene: &scene,
+                judgements: Vec::new(),
+            },
+            progress: Progress::new(self.quiet),
+            journal,
+            watch,
+            limits: &limits,
+            known: 0,
         };
-        let mut progress = Progress::new(self.quiet);
-        let stop = {
-            let watch = &mut watch;
-            let judge = &mut judge;
-            let progress = &mut progress;
-            let journal = &mut journal;
-            campaign.run(&limits, |campaign, round| {
-                watch.lap(|times| match round.stage {
-                    Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
-                    _ => &mut times.ascend,
-                });
-                record(journal, round, watch.seconds())?;
-                if campaign.suite().len() >= judge.judgements.len() + JUDGED {
-                    judge.catch_up(campaign);
-                    watch.lap(|times| &mut times.oracle);
-                }
-                progress.show(&judge.snapshot(campaign, round, &limits));
-                Ok::<(), Failure>(())
-            })
-        };
-        let stop = stop?;
-        let proven = if self.no_proofs || stop != Stop::Complete {
-            Proven::default()
-        } else {
-            let mut record =
-                |_: &Campaign<'_>, round: &Round| record(&mut journal, round, watch.seconds());
-            self.prove(&scene, &folder, &mut campaign, &limits, &mut record)?
-        };
-        progress.finish();
-        watch.lap(|times| &mut times.prove);
+        let (stop, proven) = self.search(&mut campaign, &entries, &folder, &mut sitting)?;
+        let Sitting {
+            mut judge,
+            mut watch,
+            ..
+        } = sitting;
         judge.catch_up(&campaign);
         watch.lap(|times| &mut times.oracle);
         let finished = Finished {
@@ -275,24 +254,49 @@ impl Run {
         Ok(self.status(&finished, stop))
     }
 
-    /// What is still open is tried for infeasibility.
-    fn prove(
+    /// Concrete search, then proofs, then symbolic search for what neither settled. What the journal
+    /// holds is repeated at its place, so that proofs are about the same state as the first time.
+    fn search(
         &self,
-        scene: &Scene,
-        folder: &RunFolder,
         campaign: &mut Campaign<'_>,
-        limits: &Limits<'_>,
-        record: &mut dyn FnMut(&Campaign<'_>, &Round) -> Result<(), Failure>,
-    ) -> Result<Proven, Failure> {
-        let stage = prove::Stage {
-            network: &scene.network,
-            family: scene.family.as_ref(),
-            space: &scene.space,
-            seeds: &scene.seeds,
-            model: sha256(&verify::read(&self.model.model)?),
-            folder: folder.file(prove::CERTIFICATES),
-        };
-        stage.run(campaign, limits, record)
+        entries: &[Entry],
+        folder: &RunFolder,
+        sitting: &mut Sitting<'_>,
+    ) -> Result<(Stop, Proven), Failure> {
+        let is_late = |e: &Entry| matches!(e.round.stage, Stage::Prove | Stage::Symbolic);
+        let split = entries.iter().position(is_late).unwrap_or(entries.len());
+        let (early, late) = entries.split_at(split);
+        restore(campaign, early, folder)?;
+        campaign.hold_symbolic(true);
+        let limits = sitting.limits;
+        let mut stop = campaign.run(limits, |campaign, round| sitting.hear(campaign, round))?;
+        let mut proven = Proven::default();
+        if stop == Stop::Complete {
+            if !self.no_proofs {
+                let scene = sitting.judge.scene;
+                let stage = prove::Stage {
+                    network: &scene.network,
+                    family: scene.family.as_ref(),
+                    space: &scene.space,
+                    seeds: &scene.seeds,
+                    model: scene.digest,
+                    folder: folder.file(prove::CERTIFICATES),
+                };
+                let found = |e: &&Entry| e.round.stage == Stage::Prove;
+                sitting.known = late.iter().filter(found).count();
+                proven = stage.run(campaign, limits, &mut |campaign, round| {
+                    sitting.hear(campaign, round)
+                })?;
+                campaign.set_aside(proven.infeasible.keys().copied());
+                sitting.watch.lap(|times| &mut times.prove);
+            }
+            let symbolic = late.iter().filter(|e| e.round.stage == Stage::Symbolic);
+            restore(campaign, symbolic, folder)?;
+            campaign.hold_symbolic(false);
+            stop = campaign.run(limits, |campaign, round| sitting.hear(campaign, round))?;
+        }
+        sitting.progress.finish();
+        Ok((stop, proven))
     }
 
     fn status(&self, summary: &Summary, stop: Stop) -> Status {
@@ -352,9 +356,11 @@ impl Run {
         self.gate()?;
         let radius = self.radius()?;
         let criterion = self.criterion.as_deref().map(criteria::find).transpose()?;
+        let loaded = model::load(&self.model)?;
+        let digest = model::digest(&loaded);
         let Loaded {
             network, sha256, ..
-        } = model::load(&self.model)?;
+        } = loaded;
         let written = match &self.requirements {
             Some(path) => Some(RequirementText {
                 name: path.display().to_string(),
@@ -410,6 +416,7 @@ impl Run {
             quantise: self.grid()?,
             validity: self.least_similarity()?,
             strategy: self.strategy.clone(),
+            proofs: !self.no_proofs,
             rng_seed: self.rng_seed,
             seeds: (0..choice.seeds.len())
                 .map(|s| choice.seeds.index(s))
@@ -424,6 +431,7 @@ impl Run {
         let family = plan::family(&settings, &network, &rows, &space.units, profile.as_ref())?;
         notes.extend(family.notes());
         Ok(Scene {
+            digest,
             network,
             data,
             reference,
@@ -524,6 +532,43 @@ impl Run {
     }
 }
 
+/// What goes along with a campaign: the journal, the verdicts, the clock, the display.
+struct Sitting<'a> {
+    judge: Judge<'a>,
+    progress: Progress,
+    journal: Journal,
+    watch: Stopwatch,
+    limits: &'a Limits<'a>,
+    /// Rounds to come that the journal has already.
+    known: usize,
+}
+
+impl Sitting<'_> {
+    /// A round: on disk first, then in sight.
+    fn hear(&mut self, campaign: &Campaign<'_>, round: &Round) -> Result<(), Failure> {
+        self.watch.lap(|times| match round.stage {
+            Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
+            Stage::Prove => &mut times.prove,
+            _ => &mut times.ascend,
+        });
+        if self.known > 0 {
+            self.known -= 1;
+        } else {
+            self.journal.append(&Entry {
+                round: round.clone(),
+                seconds: self.watch.seconds(),
+            })?;
+        }
+        if campaign.suite().len() >= self.judge.judgements.len() + JUDGED {
+            self.judge.catch_up(campaign);
+            self.watch.lap(|times| &mut times.oracle);
+        }
+        let snapshot = self.judge.snapshot(campaign, round, self.limits);
+        self.progress.show(&snapshot);
+        Ok(())
+    }
+}
+
 /// Keeps the verdicts up with the suite.
 struct Judge<'a> {
     oracle: Oracle<'a>,
@@ -571,12 +616,12 @@ impl Judge<'_> {
 }
 
 /// Repeats what the journal says.
-fn restore(
+fn restore<'a>(
     campaign: &mut Campaign<'_>,
-    entries: &[Entry],
+    entries: impl IntoIterator<Item = &'a Entry>,
     folder: &RunFolder,
 ) -> Result<(), Failure> {
-    for (number, entry) in entries.iter().enumerate() {
+    for (number, entry) in entries.into_iter().enumerate() {
         campaign.restore(&entry.round).map_err(|why| {
             Failure::Usage(format!(
                 "{}: round {number} of the journal cannot be repeated: {why}; the model or this \
@@ -586,11 +631,6 @@ fn restore(
         })?;
     }
     Ok(())
-}
-
-fn record(journal: &mut Journal, round: &Round, seconds: f64) -> Result<(), Failure> {
-    let round = round.clone();
-    Ok(journal.append(&Entry { round, seconds })?)
 }
 
 /// Copies a file; under its new name it is there whole or not at all.

@@ -48,6 +48,8 @@ pub struct Settings {
     pub validity: Option<f64>,
     /// Which stages work.
     pub strategy: String,
+    /// Whether what is left open is tried for infeasibility.
+    pub proofs: bool,
     /// Seed of the random numbers.
     pub rng_seed: u64,
     /// Seeds, by their numbers in the data.

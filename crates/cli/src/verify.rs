@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_check::{Certificate, Region, hex, sha256};
+use deepconcolic_check::{Certificate, Digest, Region, hex};
 use deepconcolic_network::{Network, Point};
 use deepconcolic_proofs::{Limits, Verdict, prove};
 use deepconcolic_spec::{Property, Requirement, Signature};
@@ -74,8 +74,9 @@ impl Verify {
             )));
         }
         let deadline = Instant::now() + Duration::from_secs_f64(self.timeout);
-        let network = model::load(&self.model)?.network;
-        let digest = sha256(&read(&self.model.model)?);
+        let loaded = model::load(&self.model)?;
+        let digest = model::digest(&loaded);
+        let network = loaded.network;
         let (requirement, region) = question(&self.property, &network)?;
         let limits = Limits {
             nodes: usize::MAX,
@@ -111,7 +112,13 @@ impl Verify {
                 Verdict::Infeasible(certificate) => Some(certificate.as_ref()),
                 _ => None,
             };
-            self.save(folder, word, certificate, counterexample.as_deref())?;
+            self.save(
+                folder,
+                word,
+                &digest,
+                certificate,
+                counterexample.as_deref(),
+            )?;
         }
         Ok(Status::Done)
     }
@@ -120,13 +127,14 @@ impl Verify {
         &self,
         folder: &Path,
         word: &str,
+        digest: &Digest,
         certificate: Option<&Certificate>,
         counterexample: Option<&str>,
     ) -> Result<(), Failure> {
         let record = Record {
             schema: 1,
             model: absolute(&self.model.model),
-            model_sha256: hex(&sha256(&read(&self.model.model)?)),
+            model_sha256: hex(digest),
             mean: self.model.mean.clone(),
             std: self.model.std.clone(),
             input_shape: self.model.input_shape.clone(),

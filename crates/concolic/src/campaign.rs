@@ -129,6 +129,8 @@ pub struct Campaign<'a> {
     passes: Passes,
     progress: stages::Progress,
     ranking: Ranking,
+    /// Whether to stop before the symbolic stage.
+    holding: bool,
     /// Requirements that pairs of tests meet.
     claims: Vec<PairClaim>,
     /// Why some requirements cannot be handled.
@@ -167,6 +169,7 @@ impl<'a> Campaign<'a> {
             },
             progress: stages::Progress::new(subject.family),
             ranking: Ranking::default(),
+            holding: false,
             claims: Vec::new(),
             reasons: Vec::new(),
             fresh: 0,
@@ -306,7 +309,21 @@ impl<'a> Campaign<'a> {
         if open == 0 {
             return None;
         }
-        self.progress.stage(self.strategy, open)
+        let stage = self.progress.stage(self.strategy, open)?;
+        (stage != Stage::Symbolic || !self.holding).then_some(stage)
+    }
+
+    /// Whether [`run`](Self::run) ends before the symbolic stage, so that proofs can take off its hands
+    /// what cannot be met.
+    pub fn hold_symbolic(&mut self, holding: bool) {
+        self.holding = holding;
+    }
+
+    /// Takes requirements off the search that were proven to be infeasible.
+    pub fn set_aside(&mut self, slots: impl Iterator<Item = Slot>) {
+        for slot in slots {
+            self.ledger.set_aside(slot);
+        }
     }
 
     /// Runs rounds to the end. Each is handed to `record` before its tests count; an error there

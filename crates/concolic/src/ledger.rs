@@ -56,6 +56,11 @@ impl Ledger {
         new
     }
 
+    /// Takes a requirement off the search: it was proven that nothing meets it.
+    pub fn set_aside(&mut self, slot: Slot) {
+        self.open[slot.group as usize].remove(slot.slot as usize);
+    }
+
     /// How many requirements an input would be the first to meet by the margin.
     pub fn gain(&self, confirmed: &Confirmed) -> usize {
         let firm = confirmed.firm().iter();
