@@ -26,7 +26,8 @@ pub struct Limits {
     pub nodes: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
-    /// Batches of sixteen points that gradient steps start from before anything is proven.
+    /// Batches of sixteen points that gradient steps start from before anything is proven; more for
+    /// small networks.
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
@@ -151,6 +152,8 @@ const BELOW: Steps = Steps {
     most: 12,
     rate: 0.1,
 };
+/// Small networks can be attacked this many coefficients' worth as often.
+const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
 /// alternative that has a witness must not wait for one that is hard to refute.
 const FIRST_ROUND: usize = 256;
@@ -190,8 +193,9 @@ impl<'a> Scene<'a> {
         let numbers: Vec<usize> = (0..self.cases.len()).collect();
         numbers.chunks(LANES).find_map(|chunk| {
             let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
+            let cheap = CHEAP / self.program.terms().max(1);
             let attack = Attack {
-                batches: self.limits.attacks * chunk.len(),
+                batches: self.limits.attacks * chunk.len() * cheap.clamp(1, 64),
                 steps: 40,
             };
             let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
