@@ -55,7 +55,8 @@ fn exists_forall_and_boxes_are_searched() {
             assert!(u[boxed][3] >= 0.0);
             assert!(suite.rows[boxed].iter().all(|x| (0.25..=0.75).contains(x)));
         }
-        assert_eq!((state[3], test[3]), (0, -1));
+        // Bounds show that no input comes near it.
+        assert_eq!((state[3], test[3]), (2, -1));
         for neuron in 0..32 {
             if state[4 + neuron] == 1 {
                 assert!(u[usize::try_from(test[4 + neuron]).unwrap()][neuron] >= 0.0);
