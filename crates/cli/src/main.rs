@@ -21,7 +21,9 @@ mod replay;
 mod requirements;
 mod run;
 mod samples;
+mod scene;
 mod settings;
+mod sitting;
 mod statement;
 mod verify;
 

@@ -2,39 +2,24 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
-use deepconcolic_check::Digest;
-use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
-use deepconcolic_concolic::{
-    Campaign, Inputs, Limits, Passes, Round, Seeds, Stage, Stop, Subject, first_seeds, given_seeds,
-};
-use deepconcolic_dataset::Samples;
+use deepconcolic_concolic::oracle::Oracle;
+use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Subject};
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_formats::Loaded;
-use deepconcolic_network::Network;
-use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{Family, Profile};
 use serde_json::Value;
 
 use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::outcome::{Finished, Stopwatch};
-use crate::progress::{Progress, Snapshot};
+use crate::progress::Progress;
 use crate::prove::Proven;
-use crate::settings::{RequirementText, Settings};
-use crate::{
-    Outcome, interrupt, model, outcome, plan, profile_file, prove, region_file, requirements,
-    samples,
-};
-
-/// Seeds when nobody says how many.
-const SEEDS: usize = 1000;
-/// Tests judged at a time: each time all references are read.
-const JUDGED: usize = 128;
+use crate::scene::Scene;
+use crate::sitting::{Judge, Sitting};
+use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
 
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
@@ -132,24 +117,6 @@ pub struct Run {
     pub knobs: CriterionArguments,
     #[command(flatten)]
     pub threads: ThreadArguments,
-}
-
-/// What a run works on, read and checked.
-struct Scene {
-    digest: Digest,
-    network: Network,
-    data: Samples,
-    reference: Option<Samples>,
-    settings: Settings,
-    domain_words: String,
-    space: SearchSpace,
-    family: Box<dyn Family>,
-    profile: Option<Profile>,
-    seeds: Seeds,
-    misclassified: Vec<usize>,
-    /// Passes made so far.
-    runs: usize,
-    notes: Vec<String>,
 }
 
 impl Run {
@@ -349,270 +316,6 @@ impl Run {
         }
         Ok((folder, journal, entries))
     }
-
-    fn scene(&self) -> Result<Scene, Failure> {
-        let mut notes = Vec::new();
-        plan::strategy(&self.strategy)?;
-        self.gate()?;
-        let radius = self.radius()?;
-        let criterion = self.criterion.as_deref().map(criteria::find).transpose()?;
-        let loaded = model::load(&self.model)?;
-        let digest = model::digest(&loaded);
-        let Loaded {
-            network, sha256, ..
-        } = loaded;
-        let written = match &self.requirements {
-            Some(path) => Some(RequirementText {
-                name: path.display().to_string(),
-                text: requirements::text(path, &network)?,
-            }),
-            None => None,
-        };
-        let data = self.data.open(&network)?;
-        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
-        let reference = match &self.reference {
-            Some(path) => Some(self.data.open_as(path, &network)?),
-            None => None,
-        };
-        let boxes = match &self.region {
-            Some(path) => Some(region_file::load(path, network.input_elements())?),
-            None => None,
-        };
-        let inputs = samples::inputs(&data, &network);
-        let choice = self.choose(&network, inputs.as_ref())?;
-        if self.seed_index.is_some() && !choice.misclassified.is_empty() {
-            notes.push(format!(
-                "the network gets {} of the seeds given wrong: {}",
-                choice.misclassified.len(),
-                list(&choice.misclassified)
-            ));
-        }
-        let (profile, profile_words) = match criterion {
-            Some(criterion) if criterion.needs_profile() => {
-                let (profile, words) =
-                    profile_file::find(self.profile.as_deref(), &self.data, &data, &network)?;
-                (Some(profile), Some(words))
-            }
-            _ => (None, None),
-        };
-        let (means, sampled) = deepconcolic_concolic::means(&network, inputs.as_ref());
-        drop(inputs);
-        let settings = Settings {
-            version: env!("CARGO_PKG_VERSION").into(),
-            model: self.model.clone(),
-            sha256,
-            data: self.data.clone(),
-            samples: data.len(),
-            criterion: self.criterion.clone(),
-            requirements: written,
-            profile: profile_words,
-            knobs: self.knobs.clone(),
-            radius,
-            region: match &self.region {
-                Some(path) => Some(crc32fast::hash(&std::fs::read(path)?)),
-                None => None,
-            },
-            domain: self.domain.clone(),
-            quantise: self.grid()?,
-            validity: self.least_similarity()?,
-            strategy: self.strategy.clone(),
-            proofs: !self.no_proofs,
-            rng_seed: self.rng_seed,
-            seeds: (0..choice.seeds.len())
-                .map(|s| choice.seeds.index(s))
-                .collect(),
-            seed_values: checksum(&choice.seeds),
-            reference: self.reference.clone(),
-            adversarial_radius: self.judging_radius()?,
-            means: means.layers().to_vec(),
-        };
-        let space = plan::search_space(&settings, &network, domain, boxes)?;
-        let rows: Vec<Vec<f32>> = choice.seeds.iter().map(<[f32]>::to_vec).collect();
-        let family = plan::family(&settings, &network, &rows, &space.units, profile.as_ref())?;
-        notes.extend(family.notes());
-        Ok(Scene {
-            digest,
-            network,
-            data,
-            reference,
-            settings,
-            domain_words,
-            space,
-            family,
-            profile,
-            seeds: choice.seeds,
-            misclassified: choice.misclassified,
-            runs: choice.runs + sampled,
-            notes,
-        })
-    }
-
-    fn choose(
-        &self,
-        network: &Network,
-        data: &dyn Inputs,
-    ) -> Result<deepconcolic_concolic::Choice, Failure> {
-        let choice = if let Some(indices) = &self.seed_index {
-            if let Some(index) = indices.iter().find(|&&index| index >= data.len()) {
-                return Err(Failure::Usage(format!(
-                    "--seed-index {index}: the data have {} samples, numbered from 0",
-                    data.len()
-                )));
-            }
-            let mut indices = indices.clone();
-            let mut seen = std::collections::HashSet::new();
-            indices.retain(|index| seen.insert(*index));
-            given_seeds(network, data, &indices)
-        } else {
-            let count = self.seeds.unwrap_or(SEEDS);
-            if count == 0 {
-                return Err(Failure::Usage("--seeds must be at least 1".into()));
-            }
-            first_seeds(network, data, count)
-        };
-        if choice.seeds.is_empty() {
-            return Err(Failure::Usage(format!(
-                "the network gets none of the {} samples right, so there is no seed to start from; \
-                 check --scale, --mean and --std, or name seeds with --seed-index",
-                data.len()
-            )));
-        }
-        Ok(choice)
-    }
-
-    /// The radius of the search region: what was given, or the norm's default.
-    fn radius(&self) -> Result<Option<f64>, Failure> {
-        match &self.knobs.radius {
-            _ if self.region.is_some() => Ok(None),
-            Some(text) => criteria::radius(text),
-            None => Ok(Some(plan::default_radius(self.knobs.norm))),
-        }
-    }
-
-    fn judging_radius(&self) -> Result<f64, Failure> {
-        match self.adversarial_radius {
-            None => Ok(plan::default_radius(self.knobs.norm)),
-            Some(radius) if radius.is_finite() && radius >= 0.0 => Ok(radius),
-            Some(radius) => Err(Failure::Usage(format!(
-                "--adversarial-radius must be a number of at least 0, not {radius}"
-            ))),
-        }
-    }
-
-    fn gate(&self) -> Result<(), Failure> {
-        match self.fail_under {
-            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Failure::Usage(format!(
-                "--fail-under must be a percentage from 0 to 100, not {percent}"
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    fn grid(&self) -> Result<Option<u32>, Failure> {
-        match self.quantise {
-            Some(steps) if !(1..=65535).contains(&steps) => Err(Failure::Usage(format!(
-                "--quantise must be from 1 to 65535 (255 for 8-bit images), not {steps}"
-            ))),
-            steps => Ok(steps),
-        }
-    }
-
-    fn least_similarity(&self) -> Result<Option<f64>, Failure> {
-        let Some(text) = &self.validity else {
-            return Ok(None);
-        };
-        let least = text.strip_prefix("ssim:").and_then(|s| s.parse().ok());
-        match least {
-            Some(least) if (0.0..=1.0).contains(&least) => Ok(Some(least)),
-            _ => Err(Failure::Usage(format!(
-                "--validity `{text}` is not of the form ssim:S with S from 0 to 1, for example \
-                 ssim:0.9"
-            ))),
-        }
-    }
-}
-
-/// What goes along with a campaign: the journal, the verdicts, the clock, the display.
-struct Sitting<'a> {
-    judge: Judge<'a>,
-    progress: Progress,
-    journal: Journal,
-    watch: Stopwatch,
-    limits: &'a Limits<'a>,
-    /// Rounds to come that the journal has already.
-    known: usize,
-}
-
-impl Sitting<'_> {
-    /// A round: on disk first, then in sight.
-    fn hear(&mut self, campaign: &Campaign<'_>, round: &Round) -> Result<(), Failure> {
-        self.watch.lap(|times| match round.stage {
-            Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
-            Stage::Prove => &mut times.prove,
-            _ => &mut times.ascend,
-        });
-        if self.known > 0 {
-            self.known -= 1;
-        } else {
-            self.journal.append(&Entry {
-                round: round.clone(),
-                seconds: self.watch.seconds(),
-            })?;
-        }
-        if campaign.suite().len() >= self.judge.judgements.len() + JUDGED {
-            self.judge.catch_up(campaign);
-            self.watch.lap(|times| &mut times.oracle);
-        }
-        let snapshot = self.judge.snapshot(campaign, round, self.limits);
-        self.progress.show(&snapshot);
-        Ok(())
-    }
-}
-
-/// Keeps the verdicts up with the suite.
-struct Judge<'a> {
-    oracle: Oracle<'a>,
-    scene: &'a Scene,
-    judgements: Vec<Judgement>,
-}
-
-impl Judge<'_> {
-    fn catch_up(&mut self, campaign: &Campaign<'_>) {
-        let new = &campaign.suite().tests()[self.judgements.len()..];
-        if new.is_empty() {
-            return;
-        }
-        let inputs: Vec<f32> = new.iter().flat_map(|t| &t.input).copied().collect();
-        let labels: Vec<usize> = new.iter().map(|t| t.label).collect();
-        // The root is near, if the data are the references.
-        let hints: Vec<Option<usize>> = new
-            .iter()
-            .map(|t| match self.scene.reference {
-                Some(_) => None,
-                None => Some(self.scene.seeds.index(t.root)),
-            })
-            .collect();
-        let judged = self
-            .oracle
-            .judge(&self.scene.network, &inputs, &labels, &hints);
-        self.judgements.extend(judged);
-    }
-
-    fn snapshot(&self, campaign: &Campaign<'_>, round: &Round, limits: &Limits<'_>) -> Snapshot {
-        let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
-        Snapshot {
-            stage: round.stage.name(),
-            covered: campaign.ledger().covered_count(),
-            total: campaign.ledger().total(),
-            tests: campaign.suite().len(),
-            adversarial: self.judgements.iter().filter(bad).count(),
-            passes: Passes::total(round.passes),
-            most: limits.executions,
-            left: limits
-                .deadline
-                .map(|end| end.saturating_duration_since(Instant::now())),
-        }
-    }
 }
 
 /// Repeats what the journal says.
@@ -641,24 +344,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     file.write_all(&bytes)
         .map_err(|e| Failure::Usage(format!("{}: cannot be written: {e}", to.display())))?;
     Ok(file.commit()?)
-}
-
-fn checksum(seeds: &Seeds) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    for value in seeds.iter().flatten() {
-        hasher.update(&value.to_le_bytes());
-    }
-    hasher.finalize()
-}
-
-/// The first few numbers of a list.
-fn list(numbers: &[usize]) -> String {
-    const FEW: usize = 8;
-    let mut text: Vec<String> = numbers.iter().take(FEW).map(ToString::to_string).collect();
-    if numbers.len() > FEW {
-        text.push("...".into());
-    }
-    text.join(", ")
 }
 
 /// A time as the user gives it.
