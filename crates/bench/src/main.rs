@@ -162,6 +162,8 @@ enum CampaignPart {
     Others,
     /// Adversarial tests near 100 images.
     Adversarial,
+    /// The paper's algorithm against the cascade.
+    Strategies,
     /// kill -9, fifty times.
     Kills,
 }
@@ -329,6 +331,9 @@ impl Campaign {
         }
         if wants(CampaignPart::Adversarial) {
             verdicts.extend(campaign::adversarial(&shelf)?);
+        }
+        if wants(CampaignPart::Strategies) {
+            verdicts.extend(campaign::strategies(&shelf)?);
         }
         if wants(CampaignPart::Kills) {
             verdicts.extend(campaign::kills()?);

@@ -11,6 +11,7 @@ use deepconcolic_spec::criteria::{BitSet, Family, Means, Parameters, Profile, Se
 use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
 use rayon::ThreadPool;
 
+use super::strategies::Milestone;
 use crate::error::BenchError;
 use crate::subject::{Images, Subject, counts, family};
 
@@ -115,20 +116,68 @@ impl<'a> Field<'a> {
         &self.choice.seeds
     }
 
+    /// Runs it by a strategy until all these shares are covered or time is up: when each was, and the
+    /// share covered at the end.
+    pub fn milestones(
+        &self,
+        pool: &ThreadPool,
+        strategy: Strategy,
+        shares: &[f64],
+        deadline: Instant,
+    ) -> Result<(Vec<Option<Milestone>>, f64), BenchError> {
+        pool.install(|| {
+            let started = Instant::now();
+            let limits = Limits {
+                deadline: Some(deadline),
+                ..self.limits
+            };
+            let runs = self.choice.runs + self.sampled;
+            let mut campaign = Campaign::new(self.parts(), strategy, 0, runs, &limits)
+                .map_err(BenchError::Campaign)?;
+            let mut reached: Vec<Option<Milestone>> = shares.iter().map(|_| None).collect();
+            let covered = |campaign: &Campaign<'_>| {
+                let ledger = campaign.ledger();
+                ledger.covered_count() as f64 / ledger.total().max(1) as f64
+            };
+            // Nothing is left to see once the last share is reached.
+            let _ = campaign.run(&limits, |campaign, _| {
+                for (share, reached) in shares.iter().zip(&mut reached) {
+                    if reached.is_none() && covered(campaign) >= *share {
+                        *reached = Some(Milestone {
+                            seconds: started.elapsed().as_secs_f64(),
+                            passes: campaign.passes(),
+                            tests: campaign.suite().len(),
+                        });
+                    }
+                }
+                if reached.iter().all(Option::is_some) {
+                    Err(())
+                } else {
+                    Ok(())
+                }
+            });
+            Ok((reached, covered(&campaign)))
+        })
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            network: &self.subject.network,
+            family: self.family.as_ref(),
+            space: &self.space,
+            seeds: self.seeds(),
+            means: &self.means,
+        }
+    }
+
     /// Runs it on a pool's threads.
     pub fn run(&self, pool: &ThreadPool) -> Result<Ended, BenchError> {
         pool.install(|| {
             let started = Instant::now();
-            let parts = Parts {
-                network: &self.subject.network,
-                family: self.family.as_ref(),
-                space: &self.space,
-                seeds: self.seeds(),
-                means: &self.means,
-            };
             let runs = self.choice.runs + self.sampled;
-            let mut campaign = Campaign::new(parts, Strategy::Cascade, 0, runs, &self.limits)
-                .map_err(BenchError::Campaign)?;
+            let mut campaign =
+                Campaign::new(self.parts(), Strategy::Cascade, 0, runs, &self.limits)
+                    .map_err(BenchError::Campaign)?;
             let stop = campaign.run(&self.limits, |_, _| Ok::<(), BenchError>(()))?;
             Ok(Ended {
                 suite: campaign.suite().clone(),

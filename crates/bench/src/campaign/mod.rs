@@ -8,6 +8,7 @@ mod kills;
 mod nbc;
 mod nc;
 mod others;
+mod strategies;
 
 pub use adversarial::run as adversarial;
 pub use ball::run as ball;
@@ -16,3 +17,4 @@ pub use kills::run as kills;
 pub use nbc::run as nbc;
 pub use nc::run as nc;
 pub use others::run as others;
+pub use strategies::run as strategies;

@@ -1,0 +1,82 @@
+//! The paper's algorithm against the cascade: same kernels, same solver, same seed, one run.
+
+use std::time::{Duration, Instant};
+
+use deepconcolic_concolic::{Passes, Strategy};
+
+use super::field::{Field, Quest, Start};
+use crate::cores;
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use crate::speed::pool;
+use crate::subject::{PAPER, Subject};
+use crate::verdict::Verdict;
+
+/// Shares of the neurons to reach.
+const SHARES: [f64; 2] = [0.8, 0.9];
+/// The paper's algorithm is cut off here.
+const LONGEST: Duration = Duration::from_mins(4);
+
+/// When a share was reached.
+pub struct Milestone {
+    pub seconds: f64,
+    pub passes: Passes,
+    pub tests: usize,
+}
+
+/// Prints both, and the ratios.
+pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    println!(
+        "\n== nc of {PAPER} from image 6427, no radius: the paper's algorithm and the cascade"
+    );
+    let subject = Subject::load(shelf, PAPER)?;
+    let quest = Quest {
+        criterion: "nc",
+        start: Start::Index(6427),
+        radius: None,
+        grid: None,
+        executions: None,
+        profile: None,
+    };
+    let field = Field::new(&subject, &quest)?;
+    let pool = pool(cores())?;
+    let mut reached = Vec::new();
+    for (name, strategy) in [("cascade", Strategy::Cascade), ("paper", Strategy::Paper)] {
+        let deadline = Instant::now() + LONGEST;
+        let (milestones, share) = field.milestones(&pool, strategy, &SHARES, deadline)?;
+        for (share, milestone) in SHARES.iter().zip(&milestones) {
+            if let Some(m) = milestone {
+                println!(
+                    "{name:8} {:.0} %: {:>8.2} s, {:>6} programs, {:>7} forward and {:>7} backward \
+                     passes, {:>5} tests",
+                    share * 100.0,
+                    m.seconds,
+                    m.passes.lp,
+                    m.passes.forward,
+                    m.passes.vjp,
+                    m.tests
+                );
+            } else {
+                println!(
+                    "{name:8} {:.0} %: not reached in {} s",
+                    share * 100.0,
+                    LONGEST.as_secs()
+                );
+            }
+        }
+        println!("{name:8} ended at {:.2} %", share * 100.0);
+        reached.push(milestones);
+    }
+    let mut verdicts = Vec::new();
+    for (at, share) in SHARES.iter().enumerate() {
+        if let (Some(ours), Some(theirs)) = (&reached[0][at], &reached[1][at]) {
+            let ratio = theirs.seconds / ours.seconds;
+            let what = format!(
+                "to {:.0} % nc the paper's algorithm takes {ratio:.1} times as long as the cascade",
+                share * 100.0
+            );
+            verdicts.push(Verdict::new(what, ratio > 1.0));
+        }
+    }
+    Ok(verdicts)
+}
