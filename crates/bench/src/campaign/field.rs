@@ -117,14 +117,14 @@ impl<'a> Field<'a> {
     }
 
     /// Runs it by a strategy until all these shares are covered or time is up: when each was, and the
-    /// share covered at the end.
+    /// share covered and the work done at the end.
     pub fn milestones(
         &self,
         pool: &ThreadPool,
         strategy: Strategy,
         shares: &[f64],
         deadline: Instant,
-    ) -> Result<(Vec<Option<Milestone>>, f64), BenchError> {
+    ) -> Result<(Vec<Option<Milestone>>, f64, Passes), BenchError> {
         pool.install(|| {
             let started = Instant::now();
             let limits = Limits {
@@ -156,7 +156,7 @@ impl<'a> Field<'a> {
                     Ok(())
                 }
             });
-            Ok((reached, covered(&campaign)))
+            Ok((reached, covered(&campaign), campaign.passes()))
         })
     }
 
