@@ -5,8 +5,8 @@ use deepconcolic_concolic::{Choice, Inputs, Seeds, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
-use deepconcolic_spec::SearchSpace;
 use deepconcolic_spec::criteria::{Family, Profile};
+use deepconcolic_spec::{Domain, SearchSpace};
 
 use crate::criteria;
 use crate::exit::Failure;
@@ -67,6 +67,7 @@ impl Run {
         };
         let inputs = samples::inputs(&data, &network);
         let choice = self.choose(&network, inputs.as_ref())?;
+        inside(&choice.seeds, &domain, &domain_words)?;
         if self.seed_index.is_some() && !choice.misclassified.is_empty() {
             notes.push(format!(
                 "the network gets {} of the seeds given wrong: {}",
@@ -213,6 +214,27 @@ impl Run {
             ))),
         }
     }
+}
+
+/// Refuses seeds outside the domain: nothing near them could be a test.
+fn inside(seeds: &Seeds, domain: &Domain, words: &str) -> Result<(), Failure> {
+    let ends = || domain.lower().iter().zip(domain.upper());
+    for (number, seed) in seeds.iter().enumerate() {
+        if !seed
+            .iter()
+            .zip(ends())
+            .all(|(x, (low, high))| low <= x && x <= high)
+        {
+            let low = seed.iter().copied().fold(f32::INFINITY, f32::min);
+            let high = seed.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            return Err(Failure::Usage(format!(
+                "sample {} has values from {low} to {high}, outside the domain {words}; give \
+                 --domain LO..HI, or --scale if the data have another range than the model takes",
+                seeds.index(number)
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn checksum(seeds: &Seeds) -> u32 {

@@ -162,6 +162,17 @@ fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
     Formula::Or(cases.into_iter().map(case).collect())
 }
 
+impl PairFamily {
+    /// The hidden layers that pairs look at.
+    fn layers(&self) -> Vec<usize> {
+        let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
+        let mut layers: Vec<usize> = layers.collect();
+        layers.sort_unstable();
+        layers.dedup();
+        layers
+    }
+}
+
 impl Family for PairFamily {
     fn guide(&self) -> Result<&dyn Guide, String> {
         Err("it asks for two inputs at once".into())
@@ -210,20 +221,12 @@ impl Family for PairFamily {
     }
 
     fn points(&self) -> Vec<Point> {
-        let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
-        let mut points: Vec<usize> = layers.collect();
-        points.sort_unstable();
-        points.dedup();
-        points.into_iter().map(Point::Pre).collect()
+        self.layers().into_iter().map(Point::Pre).collect()
     }
 
     fn tally(&self) -> Box<dyn Tally + '_> {
-        let patterns = self.points().into_iter().map(|point| {
-            let Point::Pre(layer) = point else {
-                unreachable!("pairs look at pre-activations only")
-            };
-            (layer, Patterns::new(self.sizes[layer]))
-        });
+        let layers = self.layers().into_iter();
+        let patterns = layers.map(|layer| (layer, Patterns::new(self.sizes[layer])));
         Box::new(PairTally {
             family: self,
             patterns: patterns.collect(),
