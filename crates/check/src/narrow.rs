@@ -157,9 +157,6 @@ impl<'a> Narrow<'a> {
         };
         for chunk in open.chunks(LANES / 2) {
             self.clear(at);
-            for &k in chunk {
-                self.coefficients[curves.inputs[k] as usize] = [0.0; LANES];
-            }
             for (pair, &k) in chunk.iter().enumerate() {
                 let input = curves.inputs[k] as usize;
                 for (lane, sign) in [(2 * pair, 1.0), (2 * pair + 1, -1.0)] {
@@ -242,27 +239,18 @@ impl<'a> Narrow<'a> {
         }
     }
 
-    /// Ready for sums of variables before step `at`: whatever a pass from there can read is 0.
+    /// Ready for sums of variables before step `at`: whatever a pass from there can read is 0. A
+    /// variable may be read by later steps only, so that no pass from here would overwrite it.
     fn clear(&mut self, at: usize) {
         self.constant = [0.0; LANES];
         self.mass = [0.0; LANES];
         self.coefficients[..self.cone.inputs.len()].fill([0.0; LANES]);
-        for (number, thin) in self.steps[..at].iter().enumerate() {
+        for thin in &self.steps[..at] {
             for bent in &thin.bent {
-                self.coefficients[bent.input as usize] = [0.0; LANES];
+                self.coefficients[bent.variable as usize] = [0.0; LANES];
             }
-            match &self.cone.steps[number] {
-                // Not thinned out yet: what it lists is from another box.
-                Step::Sums(sums) if number + 1 == at => {
-                    for &variable in &sums.from {
-                        self.coefficients[variable as usize] = [0.0; LANES];
-                    }
-                }
-                _ => {
-                    for &(variable, _) in &thin.columns {
-                        self.coefficients[variable as usize] = [0.0; LANES];
-                    }
-                }
+            for &(variable, _) in &thin.sums {
+                self.coefficients[variable as usize] = [0.0; LANES];
             }
         }
     }
@@ -343,4 +331,101 @@ impl<'a> Narrow<'a> {
 
 fn before(cone: &Cone, at: usize) -> Option<&Step> {
     at.checked_sub(1).map(|before| &cone.steps[before])
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_network::{Network, Point};
+    use deepconcolic_testing::{Family, Random, network};
+
+    use super::*;
+    use crate::certificate::Region;
+    use crate::context::Context;
+
+    /// The cone of all logits, its reach over a region and bounds of its units there, if all its
+    /// operators are supported.
+    fn prepared(network: &Network, region: &Region) -> Option<(Cone, Reach, Vec<[f64; 2]>)> {
+        let outputs = network.elements(Point::Logits);
+        let targets: Vec<_> = (0..outputs)
+            .map(|k| network.element(Point::Logits, k))
+            .collect();
+        let mut context = Context::new(network, region);
+        context.prepare(&targets).ok()?;
+        let cone = Cone::of(network, &targets).ok()?;
+        let bounds: Vec<[f64; 2]> = cone.units.iter().map(|unit| context.known[unit]).collect();
+        let mut reach = Reach::of(&cone, region);
+        reach.advance(&cone, cone.steps.len(), |unit| bounds[unit]);
+        Some((cone, reach, bounds))
+    }
+
+    /// All variables at a point, in plain arithmetic.
+    fn values(cone: &Cone, point: &[f64]) -> Vec<f64> {
+        let mut values = point.to_vec();
+        for step in &cone.steps {
+            match step {
+                Step::Sums(sums) => {
+                    for k in 0..sums.len() {
+                        let terms = sums.terms(k).map(|(v, weight)| weight * values[v]);
+                        let sum = terms.sum::<f64>() + sums.constants[k];
+                        values.push(sum);
+                    }
+                }
+                Step::Curves(curves) => {
+                    for &input in &curves.inputs {
+                        let x = values[input as usize];
+                        let part = curves.parts.iter().rfind(|part| part.from <= x).unwrap();
+                        values.push(part.slope * x + part.intercept);
+                    }
+                }
+            }
+        }
+        values
+    }
+
+    #[test]
+    fn bounds_of_boxes_hold_whatever_box_came_before() {
+        let mut tightened = 0;
+        for seed in 0..12 {
+            let family = [Family::Relu, Family::Image, Family::PiecewiseLinear][seed % 3];
+            let network = network(family, seed as u64);
+            let mut random = Random::new(seed as u64);
+            let elements = network.input_elements();
+            let region = Region {
+                lower: vec![-0.5; elements],
+                upper: vec![0.5; elements],
+            };
+            let Some((cone, reach, known)) = prepared(&network, &region) else {
+                continue;
+            };
+            let layouts = Layouts::of(&cone);
+            let mut narrow = Narrow::new(&cone, &layouts, &reach);
+            for _ in 0..8 {
+                let width = random.between(0.01, 0.4);
+                let low = random.list(cone.inputs.len(), -0.5, 0.5 - width);
+                let ends: Vec<[f64; 2]> = low.iter().map(|&l| [l, l + width]).collect();
+                let mut bounds = known.clone();
+                assert!(narrow.settle(&ends, &mut bounds));
+                let mut fresh = known.clone();
+                assert!(Narrow::new(&cone, &layouts, &reach).settle(&ends, &mut fresh));
+                assert!(bounds == fresh, "what was left of another box shows");
+                tightened += bounds.iter().zip(&known).filter(|(a, b)| a != b).count();
+                for _ in 0..20 {
+                    let at = random.list(ends.len(), 0.0, 1.0);
+                    let point = ends.iter().zip(&at).map(|([l, u], t)| l + t * (u - l));
+                    let values = values(&cone, &point.collect::<Vec<f64>>());
+                    for curves in cone.steps.iter().filter_map(|step| match step {
+                        Step::Curves(curves) => Some(curves),
+                        Step::Sums(_) => None,
+                    }) {
+                        for (k, &input) in curves.inputs.iter().enumerate() {
+                            let [l, u] = bounds[curves.first_unit + k];
+                            let x = values[input as usize];
+                            assert!(l - 1e-9 <= x && x <= u + 1e-9, "{l} {x} {u}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(tightened > 100, "{tightened}");
+    }
 }

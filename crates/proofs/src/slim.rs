@@ -130,9 +130,6 @@ impl<'a> Slim<'a> {
         let before = at.checked_sub(1).map(|before| &self.program.steps[before]);
         for chunk in open.chunks(LANES / 2) {
             self.clear(at);
-            for &k in chunk {
-                self.coefficients[curves.inputs[k] as usize] = all(0.0);
-            }
             for (pair, &k) in chunk.iter().enumerate() {
                 let input = curves.inputs[k] as usize;
                 for (lane, sign) in [(2 * pair, 1.0), (2 * pair + 1, -1.0)] {
@@ -217,30 +214,17 @@ impl<'a> Slim<'a> {
         }
     }
 
-    /// Ready for sums of variables before step `at`: whatever a pass from there can read is 0.
+    /// Ready for sums of variables before step `at`: whatever a pass from there can read is 0. A
+    /// variable may be read by later steps only, so that no pass from here would overwrite it.
     pub fn clear(&mut self, at: usize) {
         self.constant = all(0.0);
-        let inputs = 0..self.program.inputs.len();
-        inputs.for_each(|input| self.coefficients[input] = all(0.0));
-        for &target in &self.program.targets {
-            self.coefficients[target] = all(0.0);
-        }
-        for (number, step) in self.steps[..at].iter().enumerate() {
+        self.coefficients[..self.program.inputs.len()].fill(all(0.0));
+        for step in &self.steps[..at] {
             for bent in &step.bent {
-                self.coefficients[bent.input as usize] = all(0.0);
+                self.coefficients[bent.variable as usize] = all(0.0);
             }
-            match &self.program.steps[number] {
-                // Not thinned out yet: what it lists is from another box.
-                Step::Sums(sums) if number + 1 == at => {
-                    for &variable in &sums.inputs {
-                        self.coefficients[variable as usize] = all(0.0);
-                    }
-                }
-                _ => {
-                    for &(variable, _) in &step.columns {
-                        self.coefficients[variable as usize] = all(0.0);
-                    }
-                }
+            for &(variable, _) in &step.sums {
+                self.coefficients[variable as usize] = all(0.0);
             }
         }
     }
