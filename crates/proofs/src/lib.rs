@@ -22,6 +22,7 @@ mod program;
 mod prove;
 mod region;
 mod slim;
+mod thin;
 mod tree;
 
 pub use batch::{BatchLimits, Finding, Findings, prove_neurons};

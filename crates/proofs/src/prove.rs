@@ -135,6 +135,20 @@ struct Scene<'a> {
     executors: Vec<Executor<'a>>,
 }
 
+/// What is known of the whole box.
+struct Whole<'a> {
+    knowledge: Knowledge<'a>,
+    bounds: Vec<[f64; 2]>,
+    /// The program without what is zero there.
+    thin: Program,
+}
+
+impl Whole<'_> {
+    fn ascent(&self) -> Ascent<'_> {
+        Ascent::new(&self.thin, self.knowledge.ends(&self.thin), &self.bounds)
+    }
+}
+
 /// How all alternatives of a box ended.
 enum Answer {
     Refuted(Vec<Proof>),
@@ -210,10 +224,16 @@ impl<'a> Scene<'a> {
         let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
         knowledge.prepare(&targets)?;
         let few = self.program.inputs.len() <= self.limits.few_inputs;
+        let bounds = knowledge.bounds(&self.program);
+        let whole = Whole {
+            thin: self.program.thinned(&bounds),
+            bounds,
+            knowledge,
+        };
         let roots = if few {
             vec![None; self.cases.len()]
         } else {
-            self.roots(&knowledge)
+            self.roots(&whole)
         };
         let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
         let mut nodes = FIRST_ROUND.min(self.limits.nodes);
@@ -221,12 +241,7 @@ impl<'a> Scene<'a> {
             let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
             let ends: Vec<(usize, End)> = open
                 .par_iter()
-                .map(|&case| {
-                    (
-                        case,
-                        self.round(case, roots[case].as_ref(), nodes, &knowledge),
-                    )
-                })
+                .map(|&case| (case, self.round(case, roots[case].as_ref(), nodes, &whole)))
                 .collect();
             let mut worst = f64::NEG_INFINITY;
             for (case, end) in ends {
@@ -251,9 +266,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Optimised bounds over the whole box, alternatives side by side.
-    fn roots(&self, knowledge: &Knowledge<'_>) -> Vec<Option<Reached>> {
-        let bounds = knowledge.bounds(&self.program);
-        let mut ascent = Ascent::new(&self.program, knowledge.ends(&self.program), &bounds);
+    fn roots(&self, whole: &Whole<'_>) -> Vec<Option<Reached>> {
+        let mut ascent = whole.ascent();
         let mut roots = Vec::new();
         for chunk in self.conditions.chunks(LANES) {
             let asked: Vec<&[Condition]> = chunk.iter().map(|c| &c[..]).collect();
@@ -264,15 +278,8 @@ impl<'a> Scene<'a> {
     }
 
     /// One alternative, so many nodes.
-    fn round(
-        &self,
-        case: usize,
-        root: Option<&Reached>,
-        nodes: usize,
-        knowledge: &Knowledge<'_>,
-    ) -> End {
+    fn round(&self, case: usize, root: Option<&Reached>, nodes: usize, whole: &Whole<'_>) -> End {
         let confirm = |point: &[f64]| self.confirm(case, point);
-        let bounds = knowledge.bounds(&self.program);
         let effort = Effort {
             nodes,
             below: BELOW,
@@ -280,11 +287,10 @@ impl<'a> Scene<'a> {
         };
         let conditions = &self.conditions[case];
         if let Some(root) = root {
-            let ends = knowledge.ends(&self.program);
-            let mut ascent = Ascent::new(&self.program, ends, &bounds);
+            let mut ascent = whole.ascent();
             return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
         }
-        let ends = self.ends();
+        let (ends, bounds) = (self.ends(), whole.bounds.clone());
         inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
     }
 }

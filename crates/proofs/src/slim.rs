@@ -49,6 +49,11 @@ impl Readers {
         });
         Self(readers.collect())
     }
+
+    /// The curve that alone reads a sum of a step.
+    pub fn of_sum(&self, step: usize, k: usize) -> Option<usize> {
+        self.0[step][k].map(|curve| curve as usize)
+    }
 }
 
 /// A curve that is not zero over the box, with its lines.
