@@ -26,8 +26,8 @@ pub struct Limits {
     pub nodes: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
-    /// Batches of sixteen points that gradient steps start from before anything is proven; more for
-    /// small networks.
+    /// Batches of sixteen points that gradient steps start from after each round of proving, for each
+    /// alternative still open; more for small networks, fewer before anything is proven.
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
@@ -76,7 +76,8 @@ pub fn prove(
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
         let scene = Scene::new(network, &goal, limits, cases)?;
-        if let Some(input) = scene.attack() {
+        let all: Vec<usize> = (0..members.len()).collect();
+        if let Some(input) = scene.attack(&all, 0) {
             return Ok(Verdict::Witness(input));
         }
         scenes.push((members, scene));
@@ -166,6 +167,8 @@ const BELOW: Steps = Steps {
     most: 12,
     rate: 0.1,
 };
+/// Before anything is proven, so small a part of the attack is made.
+const FIRST_ATTACK: usize = 8;
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
@@ -202,20 +205,39 @@ impl<'a> Scene<'a> {
         self.executors[case].confirm(&self.program.inputs, point)
     }
 
-    fn attack(&self) -> Option<Vec<f32>> {
+    /// Gradient steps from random points for some alternatives. What is found quickly is found before
+    /// anything is proven; the full effort is worth it for what a round of proving left open.
+    fn attack(&self, open: &[usize], round: u64) -> Option<Vec<f32>> {
         let ends = self.ends();
-        let numbers: Vec<usize> = (0..self.cases.len()).collect();
-        numbers.chunks(LANES).find_map(|chunk| {
+        let cheap = (CHEAP / self.program.terms().max(1)).clamp(1, 64);
+        let batches = self.limits.attacks * cheap;
+        let batches = if round == 0 {
+            batches.div_ceil(FIRST_ATTACK)
+        } else {
+            batches
+        };
+        open.chunks(LANES).find_map(|chunk| {
             let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
-            let cheap = CHEAP / self.program.terms().max(1);
-            let attack = Attack {
-                batches: self.limits.attacks * chunk.len() * cheap.clamp(1, 64),
-                steps: 40,
-            };
             let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
-            let found = attack.run(&self.program, &asked, &ends, chunk[0] as u64, &confirm);
-            found.into_iter().flatten().next()
+            // In small portions, since a deadline may come.
+            (0..batches as u64).find_map(|portion| {
+                if self.is_over() {
+                    return None;
+                }
+                let attack = Attack {
+                    batches: chunk.len(),
+                    steps: 40,
+                };
+                let seed = (round << 48) | (portion << 24) | chunk[0] as u64;
+                let found = attack.run(&self.program, &asked, &ends, seed, &confirm);
+                found.into_iter().flatten().next()
+            })
         })
+    }
+
+    fn is_over(&self) -> bool {
+        let deadline = self.limits.deadline;
+        deadline.is_some_and(|end| Instant::now() >= end)
     }
 
     fn refute(&self) -> Result<Answer, Unsupported> {
@@ -237,8 +259,9 @@ impl<'a> Scene<'a> {
         };
         let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
         let mut nodes = FIRST_ROUND.min(self.limits.nodes);
+        let mut round = 1;
         loop {
-            let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
+            let mut open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
             let ends: Vec<(usize, End)> = open
                 .par_iter()
                 .map(|&case| (case, self.round(case, roots[case].as_ref(), nodes, &whole)))
@@ -254,14 +277,15 @@ impl<'a> Scene<'a> {
             if worst == f64::NEG_INFINITY {
                 return Ok(Answer::Refuted(proofs.into_iter().flatten().collect()));
             }
-            let over = self
-                .limits
-                .deadline
-                .is_some_and(|end| Instant::now() >= end);
-            if nodes >= self.limits.nodes || over {
+            open.retain(|&case| proofs[case].is_none());
+            if let Some(input) = self.attack(&open, round) {
+                return Ok(Answer::Witness(input));
+            }
+            if nodes >= self.limits.nodes || self.is_over() {
                 return Ok(Answer::Open(worst));
             }
             nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
+            round += 1;
         }
     }
 
