@@ -278,10 +278,13 @@ impl<'a> Scene<'a> {
                 return Ok(Answer::Refuted(proofs.into_iter().flatten().collect()));
             }
             open.retain(|&case| proofs[case].is_none());
-            if let Some(input) = self.attack(&open, round) {
+            let last = nodes >= self.limits.nodes;
+            if (round == 1 || !last)
+                && let Some(input) = self.attack(&open, round)
+            {
                 return Ok(Answer::Witness(input));
             }
-            if nodes >= self.limits.nodes || self.is_over() {
+            if last || self.is_over() {
                 return Ok(Answer::Open(worst));
             }
             nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
