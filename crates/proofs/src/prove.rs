@@ -26,8 +26,8 @@ pub struct Limits {
     pub nodes: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
-    /// Batches of sixteen points that gradient steps start from after each round of proving, for each
-    /// alternative still open; more for small networks, fewer before anything is proven.
+    /// Batches of sixteen points that gradient steps start from for each alternative that rounds of
+    /// proving leave open; more for small networks, fewer after the first rounds.
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
@@ -77,7 +77,7 @@ pub fn prove(
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
         let scene = Scene::new(network, &goal, limits, cases)?;
         let all: Vec<usize> = (0..members.len()).collect();
-        if let Some(input) = scene.attack(&all, 0) {
+        if let Some(input) = scene.attack(&all, 0, SHARES[0]) {
             return Ok(Verdict::Witness(input));
         }
         scenes.push((members, scene));
@@ -167,8 +167,9 @@ const BELOW: Steps = Steps {
     most: 12,
     rate: 0.1,
 };
-/// Before anything is proven, so small a part of the attack is made.
-const FIRST_ATTACK: usize = 8;
+/// Which part of an attack is made before anything is proven, and after each of the first rounds: what
+/// is easy to refute must not wait for it.
+const SHARES: [usize; 3] = [16, 8, 2];
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
@@ -205,22 +206,16 @@ impl<'a> Scene<'a> {
         self.executors[case].confirm(&self.program.inputs, point)
     }
 
-    /// Gradient steps from random points for some alternatives. What is found quickly is found before
-    /// anything is proven; the full effort is worth it for what a round of proving left open.
-    fn attack(&self, open: &[usize], round: u64) -> Option<Vec<f32>> {
+    /// Gradient steps from random points for some alternatives; the full effort, or a share of it.
+    fn attack(&self, open: &[usize], round: usize, share: usize) -> Option<Vec<f32>> {
         let ends = self.ends();
         let cheap = (CHEAP / self.program.terms().max(1)).clamp(1, 64);
-        let batches = self.limits.attacks * cheap;
-        let batches = if round == 0 {
-            batches.div_ceil(FIRST_ATTACK)
-        } else {
-            batches
-        };
+        let portions = (self.limits.attacks * cheap).div_ceil(share) as u64;
         open.chunks(LANES).find_map(|chunk| {
             let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
             let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
-            // In small portions, since a deadline may come.
-            (0..batches as u64).find_map(|portion| {
+            // The first of all that find something, whichever thread is the fastest.
+            (0..portions).into_par_iter().find_map_first(|portion| {
                 if self.is_over() {
                     return None;
                 }
@@ -228,7 +223,7 @@ impl<'a> Scene<'a> {
                     batches: chunk.len(),
                     steps: 40,
                 };
-                let seed = (round << 48) | (portion << 24) | chunk[0] as u64;
+                let seed = ((round as u64) << 48) | (portion << 24) | chunk[0] as u64;
                 let found = attack.run(&self.program, &asked, &ends, seed, &confirm);
                 found.into_iter().flatten().next()
             })
@@ -279,9 +274,8 @@ impl<'a> Scene<'a> {
             }
             open.retain(|&case| proofs[case].is_none());
             let last = nodes >= self.limits.nodes;
-            if (round == 1 || !last)
-                && let Some(input) = self.attack(&open, round)
-            {
+            let share = SHARES.get(round).filter(|_| !last).unwrap_or(&1);
+            if let Some(input) = self.attack(&open, round, *share) {
                 return Ok(Answer::Witness(input));
             }
             if last || self.is_over() {
