@@ -1,16 +1,17 @@
 //! Boxes still open, in the order they are taken up.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// A box and what is known of the units over it.
+/// A box that is not refuted yet, and what is known of it.
 pub(crate) struct Cell {
     pub ends: Vec<[f64; 2]>,
-    /// Both halves of a box start from what was known of the whole.
-    pub bounds: Arc<[[f64; 2]]>,
+    /// Bounds of the units over it.
+    pub bounds: Vec<[f64; 2]>,
     /// Its place in the tree.
     pub at: usize,
     pub bound: f64,
+    /// The input variables that may be worth halving, one or two.
+    pub halve: [usize; 2],
 }
 
 /// Where a number stands among all others.
@@ -20,7 +21,7 @@ fn rank(number: f64) -> i64 {
 }
 
 /// More open boxes than this are too many to hold: those that are almost refuted come first then.
-const MANY: usize = 1 << 16;
+const MANY: usize = 1 << 15;
 
 /// Open boxes, by bound.
 #[derive(Default)]

@@ -2,8 +2,6 @@
 //! matters most, and every open unit is bounded anew in each half. On the way points of the boxes are
 //! tried, and gradient steps start from those that come nearest to meeting the conditions.
 
-use std::sync::Arc;
-
 use deepconcolic_check::{Leaf, Split};
 use rayon::prelude::*;
 
@@ -18,23 +16,41 @@ use crate::program::Program;
 use crate::slim::{Readers, Slim};
 use crate::tree::Growing;
 
-/// Boxes taken up at once: a fixed number, so that nothing depends on the number of threads.
-const TAKEN: usize = 8 * LANES;
+/// Boxes cut at once: a fixed number, so that nothing depends on the number of threads.
+const TAKEN: usize = 4 * LANES;
 
-/// The least share of the strongest input's effect that any input counts with.
-const LEAST_STRENGTH: f64 = 0.1;
+/// The least share of the strongest input's effect that any input counts with, in two opinions on which
+/// input to halve: its effect on the bound at hand, or rather its width.
+const LEAST_STRENGTHS: [f64; 2] = [0.03, 0.4];
 
 /// Gradient steps from the most promising points of each round.
 const STEPS: usize = 12;
 
-/// What was found of one box.
+/// One alternative over a box.
+struct Question<'a> {
+    program: &'a Program,
+    readers: Readers,
+    conditions: &'a [Condition],
+    /// Sums of conditions: numbers and factors.
+    mixes: Vec<Vec<(usize, f32)>>,
+    region: Vec<[f64; 2]>,
+}
+
+/// A part of a box: all of it, or what is left when the ends of an input move.
+#[derive(Clone, Copy)]
+struct Half<'a> {
+    cell: &'a Cell,
+    cut: Option<(usize, [f64; 2])>,
+}
+
+/// What was found of a box.
 struct Judged {
+    ends: Vec<[f64; 2]>,
+    bounds: Vec<[f64; 2]>,
     bound: f64,
     /// The sum of conditions that has this bound.
     mix: usize,
-    /// The input variable to halve.
-    halve: usize,
-    bounds: Vec<[f64; 2]>,
+    halve: [usize; 2],
     /// The point tried that came nearest to meeting all conditions, and by how much it misses.
     point: Vec<f64>,
     value: f64,
@@ -49,68 +65,101 @@ pub(crate) fn refute(
     effort: &Effort,
     confirm: &Confirm<'_>,
 ) -> End {
-    let readers = Readers::of(program);
-    let mixes = mixes(conditions.len());
-    let region = ends.clone();
+    let question = Question {
+        program,
+        readers: Readers::of(program),
+        conditions,
+        mixes: mixes(conditions.len()),
+        region: ends.clone(),
+    };
     let mut walker = Walker::new(program);
     let mut tree = Growing::new();
     let mut open = Frontier::default();
-    open.push(Cell {
+    let root = Cell {
         ends,
-        bounds: bounds.into(),
+        bounds,
         at: 0,
         bound: f64::NEG_INFINITY,
-    });
-    let mut nodes = 0;
+        halve: [0; 2],
+    };
+    let whole = Half {
+        cell: &root,
+        cut: None,
+    };
+    let judged = question.judge(&[whole]);
+    let mut nodes = judged.len();
+    if let Some(input) = question.follow(&mut walker, &judged, confirm) {
+        return End::Witness(input);
+    }
+    for judged in judged {
+        question.file(judged, 0, &mut tree, &mut open);
+    }
     while !open.is_empty() {
         if nodes >= effort.nodes || effort.is_over() {
             return End::Open(-open.worst().unwrap_or(f64::INFINITY));
         }
         let taken = open.take(TAKEN);
-        nodes += taken.len();
-        let judged: Vec<Vec<Judged>> = taken
-            .par_chunks(LANES)
-            .map(|cells| judge(&mut Slim::new(program, &readers), conditions, &mixes, cells))
-            .collect();
-        let judged: Vec<Judged> = judged.into_iter().flatten().collect();
-        if let Some(input) = follow(&mut walker, conditions, &region, &taken, &judged, confirm) {
+        let Some(halves) = taken.iter().map(halves).collect::<Option<Vec<_>>>() else {
+            // A box as thin as numbers can be.
+            return End::Open(-open.worst().unwrap_or(f64::INFINITY));
+        };
+        let halves: Vec<Half<'_>> = halves.into_iter().flatten().collect();
+        nodes += halves.len();
+        let judged = question.judge(&halves);
+        if let Some(input) = question.follow(&mut walker, &judged, confirm) {
             return End::Witness(input);
         }
-        for (cell, judged) in taken.into_iter().zip(judged) {
-            if judged.bound > CLEAR {
-                let factors = mixes[judged.mix].iter();
-                let leaf = Leaf {
-                    factors: factors.map(|&(at, factor)| (at as u32, factor)).collect(),
-                    ..Leaf::default()
-                };
-                tree.close(cell.at, leaf);
+        let mut judged = halves.iter().zip(judged).peekable();
+        for cell in &taken {
+            let mine = |(half, _): &(&Half<'_>, Judged)| std::ptr::eq(half.cell, cell);
+            let own: Vec<(&Half<'_>, Judged)> =
+                std::iter::from_fn(|| judged.next_if(mine)).collect();
+            let Some((input, pair)) = better(own) else {
                 continue;
-            }
-            let place = judged.halve;
-            let [low, high] = cell.ends[place];
-            let middle = 0.5 * low + 0.5 * high;
-            if !(low < middle && middle < high) {
-                return End::Open(-judged.bound);
-            }
-            let split = Split::Input {
-                element: program.inputs[place] as u32,
-                at: middle,
             };
-            let halves = tree.split(cell.at, split);
-            let bounds: Arc<[[f64; 2]]> = judged.bounds.into();
-            for (at, new) in halves.into_iter().zip([[low, middle], [middle, high]]) {
-                let mut ends = cell.ends.clone();
-                ends[place] = new;
-                open.push(Cell {
-                    ends,
-                    bounds: Arc::clone(&bounds),
-                    at,
-                    bound: judged.bound,
-                });
+            let split = Split::Input {
+                element: program.inputs[input] as u32,
+                at: pair[0].ends[input][1],
+            };
+            let places = tree.split(cell.at, split);
+            for (at, judged) in places.into_iter().zip(pair) {
+                question.file(judged, at, &mut tree, &mut open);
             }
         }
     }
     End::Refuted(tree.finish())
+}
+
+/// The halves of a box, for each input that may be worth halving; none if it cannot be halved.
+fn halves(cell: &Cell) -> Option<Vec<Half<'_>>> {
+    let [first, second] = cell.halve;
+    let mut halves = Vec::with_capacity(4);
+    for input in std::iter::once(first).chain((second != first).then_some(second)) {
+        let [low, high] = cell.ends[input];
+        let middle = 0.5 * low + 0.5 * high;
+        if low < middle && middle < high {
+            let half = |ends| Half {
+                cell,
+                cut: Some((input, ends)),
+            };
+            halves.extend([[low, middle], [middle, high]].map(half));
+        }
+    }
+    (!halves.is_empty()).then_some(halves)
+}
+
+/// Of one or two ways to halve a box, the one with less left to refute: the input, and the halves.
+fn better(own: Vec<(&Half<'_>, Judged)>) -> Option<(usize, Vec<Judged>)> {
+    let mut best: Option<(f64, usize, Vec<Judged>)> = None;
+    let mut own = own.into_iter();
+    while let (Some((half, low)), Some((_, high))) = (own.next(), own.next()) {
+        let (input, _) = half.cut?;
+        let left = low.bound.min(CLEAR) + high.bound.min(CLEAR);
+        if best.as_ref().is_none_or(|(least, _, _)| left > *least) {
+            best = Some((left, input, vec![low, high]));
+        }
+    }
+    best.map(|(_, input, pair)| (input, pair))
 }
 
 /// Sums of conditions that are bounded side by side: each alone, then, as far as there are lanes, two
@@ -132,119 +181,143 @@ fn mixes(conditions: usize) -> Vec<Vec<(usize, f32)>> {
     mixes
 }
 
-/// Bounds over up to [`LANES`] boxes, one after the other; points of all of them side by side.
-fn judge(
-    slim: &mut Slim<'_>,
-    conditions: &[Condition],
-    mixes: &[Vec<(usize, f32)>],
-    cells: &[Cell],
-) -> Vec<Judged> {
-    let inputs = slim.program.inputs.len();
-    let mut values = vec![all(0.0); slim.program.variables];
-    let mut centres = values.clone();
-    let mut judged = Vec::with_capacity(cells.len());
-    for (lane, cell) in cells.iter().enumerate() {
-        let found = bound(slim, conditions, mixes, cell);
-        for (input, &[low, high]) in cell.ends.iter().enumerate() {
-            values[input][lane] = found.point[input];
-            centres[input][lane] = 0.5 * low + 0.5 * high;
-        }
-        judged.push(found);
+impl Question<'_> {
+    /// Bounds boxes, on all threads.
+    fn judge(&self, halves: &[Half<'_>]) -> Vec<Judged> {
+        let judged: Vec<Vec<Judged>> = halves
+            .par_chunks(LANES)
+            .map(|halves| self.judge_few(halves))
+            .collect();
+        judged.into_iter().flatten().collect()
     }
-    for values in [&mut values, &mut centres] {
-        forward(slim.program, &Follow::Curve, values);
-        for (lane, judged) in judged.iter_mut().enumerate() {
-            let met = conditions.iter().map(|c| c.value(values, lane));
-            let value = met.fold(f64::INFINITY, f64::min);
-            if value > judged.value {
-                judged.value = value;
-                judged.point = values[..inputs].iter().map(|v| v[lane]).collect();
-            }
-        }
-    }
-    judged
-}
 
-fn bound(
-    slim: &mut Slim<'_>,
-    conditions: &[Condition],
-    mixes: &[Vec<(usize, f32)>],
-    cell: &Cell,
-) -> Judged {
-    let mut bounds = cell.bounds.to_vec();
-    slim.settle(&cell.ends, &mut bounds);
-    let mut judged = Judged {
-        bound: f64::NEG_INFINITY,
-        mix: 0,
-        halve: 0,
-        bounds,
-        point: cell.ends.iter().map(|ends| ends[0]).collect(),
-        value: f64::NEG_INFINITY,
-    };
-    let steps = slim.program.steps.len();
-    for (number, chunk) in mixes.chunks(LANES).enumerate() {
-        slim.clear(steps);
-        for (lane, mix) in chunk.iter().enumerate() {
-            for &(condition, factor) in mix {
-                let (condition, factor) = (&conditions[condition], f64::from(factor));
-                for &(variable, weight) in &condition.terms {
-                    slim.seed(variable, lane, -factor * weight);
+    /// Bounds up to [`LANES`] boxes one after the other; their points are tried side by side.
+    fn judge_few(&self, halves: &[Half<'_>]) -> Vec<Judged> {
+        let mut slim = Slim::new(self.program, &self.readers);
+        let mut values = vec![all(0.0); self.program.variables];
+        let mut centres = values.clone();
+        let mut judged = Vec::with_capacity(halves.len());
+        for (lane, half) in halves.iter().enumerate() {
+            let found = self.bound(&mut slim, half);
+            for (input, &[low, high]) in found.ends.iter().enumerate() {
+                values[input][lane] = found.point[input];
+                centres[input][lane] = 0.5 * low + 0.5 * high;
+            }
+            judged.push(found);
+        }
+        let inputs = self.program.inputs.len();
+        for values in [&mut values, &mut centres] {
+            forward(self.program, &Follow::Curve, values);
+            for (lane, judged) in judged.iter_mut().enumerate() {
+                let met = self.conditions.iter().map(|c| c.value(values, lane));
+                let value = met.fold(f64::INFINITY, f64::min);
+                if value > judged.value {
+                    judged.value = value;
+                    judged.point = values[..inputs].iter().map(|v| v[lane]).collect();
                 }
-                slim.constant(lane, -factor * condition.constant);
             }
         }
-        let bound = slim.run(steps, chunk.len(), &cell.ends);
-        for lane in 0..chunk.len() {
-            // Of sums of several conditions, what one of them would be worth.
-            let bound = bound[lane] / chunk[lane].len() as f64;
-            if bound > judged.bound {
-                judged.bound = bound;
-                judged.mix = number * LANES + lane;
-                judged.halve = widest(&slim.coefficients, lane, &cell.ends);
-                let ends = slim.coefficients.iter().zip(&cell.ends);
-                let corner = ends.map(|(a, [l, h])| if a[lane] < 0.0 { *h } else { *l });
-                judged.point = corner.collect();
+        judged
+    }
+
+    fn bound(&self, slim: &mut Slim<'_>, half: &Half<'_>) -> Judged {
+        let mut ends = half.cell.ends.clone();
+        if let Some((input, new)) = half.cut {
+            ends[input] = new;
+        }
+        let mut bounds = half.cell.bounds.clone();
+        slim.settle(&ends, &mut bounds);
+        let mut judged = Judged {
+            point: ends.iter().map(|ends| ends[0]).collect(),
+            ends,
+            bounds,
+            bound: f64::NEG_INFINITY,
+            mix: 0,
+            halve: [0; 2],
+            value: f64::NEG_INFINITY,
+        };
+        let steps = self.program.steps.len();
+        for (number, chunk) in self.mixes.chunks(LANES).enumerate() {
+            slim.clear(steps);
+            for (lane, mix) in chunk.iter().enumerate() {
+                for &(condition, factor) in mix {
+                    let (condition, factor) = (&self.conditions[condition], f64::from(factor));
+                    for &(variable, weight) in &condition.terms {
+                        slim.seed(variable, lane, -factor * weight);
+                    }
+                    slim.constant(lane, -factor * condition.constant);
+                }
             }
+            let bound = slim.run(steps, chunk.len(), &judged.ends);
+            for lane in 0..chunk.len() {
+                // Of sums of several conditions, what one of them would be worth.
+                let bound = bound[lane] / chunk[lane].len() as f64;
+                if bound > judged.bound {
+                    judged.bound = bound;
+                    judged.mix = number * LANES + lane;
+                    let widest = |least| widest(&slim.coefficients, lane, &judged.ends, least);
+                    judged.halve = LEAST_STRENGTHS.map(widest);
+                    let ends = slim.coefficients.iter().zip(&judged.ends);
+                    let corner = ends.map(|(a, [l, h])| if a[lane] < 0.0 { *h } else { *l });
+                    judged.point = corner.collect();
+                }
+            }
+        }
+        judged
+    }
+
+    /// Closes a part of the tree that is refuted, and keeps the others.
+    fn file(&self, judged: Judged, at: usize, tree: &mut Growing, open: &mut Frontier) {
+        if judged.bound > CLEAR {
+            let factors = self.mixes[judged.mix].iter();
+            let leaf = Leaf {
+                factors: factors.map(|&(at, factor)| (at as u32, factor)).collect(),
+                ..Leaf::default()
+            };
+            tree.close(at, leaf);
+        } else {
+            open.push(Cell {
+                ends: judged.ends,
+                bounds: judged.bounds,
+                at,
+                bound: judged.bound,
+                halve: judged.halve,
+            });
         }
     }
-    judged
+
+    /// Gradient steps from the points of a round that came nearest.
+    fn follow(
+        &self,
+        walker: &mut Walker<'_>,
+        judged: &[Judged],
+        confirm: &Confirm<'_>,
+    ) -> Option<Vec<f32>> {
+        let mut order: Vec<&Judged> = judged.iter().filter(|j| j.bound <= CLEAR).collect();
+        order.sort_by(|a, b| b.value.total_cmp(&a.value));
+        order.truncate(LANES);
+        for (lane, judged) in order.iter().enumerate() {
+            walker.place(lane, &judged.point, &judged.ends);
+        }
+        let questions = vec![self.conditions; order.len()];
+        let mut found = None;
+        walker.walk(&questions, &self.region, STEPS, &mut |_, point| {
+            found = confirm(point);
+            found.is_some()
+        });
+        found
+    }
 }
 
 /// The input whose width moves the bound most. An input whose effect cancels in the lines still
 /// loosens them, so none counts for less than a share of the strongest.
-fn widest(coefficients: &[Lanes], lane: usize, ends: &[[f64; 2]]) -> usize {
+fn widest(coefficients: &[Lanes], lane: usize, ends: &[[f64; 2]], least: f64) -> usize {
     let strength = |i: usize| coefficients[i][lane].abs();
     let strongest = (0..ends.len()).map(strength).fold(0.0, f64::max);
     let effect = |i: usize| {
         let width = ends[i][1] - ends[i][0];
-        (strength(i).max(LEAST_STRENGTH * strongest) + f64::MIN_POSITIVE) * width
+        (strength(i).max(least * strongest) + f64::MIN_POSITIVE) * width
     };
     let better = |best: usize, i: usize| if effect(i) > effect(best) { i } else { best };
     (0..ends.len()).reduce(better).unwrap_or(0)
-}
-
-/// Gradient steps from the points of a round that came nearest.
-fn follow(
-    walker: &mut Walker<'_>,
-    conditions: &[Condition],
-    region: &[[f64; 2]],
-    cells: &[Cell],
-    judged: &[Judged],
-    confirm: &Confirm<'_>,
-) -> Option<Vec<f32>> {
-    let mut order: Vec<usize> = (0..judged.len())
-        .filter(|&k| judged[k].bound <= CLEAR)
-        .collect();
-    order.sort_by(|&a, &b| judged[b].value.total_cmp(&judged[a].value));
-    order.truncate(LANES);
-    for (lane, &k) in order.iter().enumerate() {
-        walker.place(lane, &judged[k].point, &cells[k].ends);
-    }
-    let questions = vec![conditions; order.len()];
-    let mut found = None;
-    walker.walk(&questions, region, STEPS, &mut |_, point| {
-        found = confirm(point);
-        found.is_some()
-    });
-    found
 }
