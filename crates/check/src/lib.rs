@@ -24,6 +24,7 @@ mod error;
 mod float;
 mod leaf;
 mod lines;
+mod narrow;
 pub mod pair;
 mod question;
 mod verdict;

@@ -10,6 +10,7 @@ mod ascent;
 mod attack;
 mod batch;
 mod confirm;
+mod frontier;
 mod inputs;
 mod knowledge;
 mod lanes;
@@ -20,6 +21,8 @@ mod phases;
 mod program;
 mod prove;
 mod region;
+mod slim;
+mod thin;
 mod tree;
 
 pub use batch::{BatchLimits, Finding, Findings, prove_neurons};
