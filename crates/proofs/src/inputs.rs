@@ -45,7 +45,7 @@ pub(crate) fn refute(
     conditions: &[Condition],
     ends: Vec<[f64; 2]>,
     bounds: Vec<[f64; 2]>,
-    effort: &Effort,
+    effort: &Effort<'_>,
     confirm: &Confirm<'_>,
 ) -> End {
     let mut tree = Growing::new();
@@ -64,6 +64,7 @@ pub(crate) fn refute(
         // Last in, first out: neighbours come together, and few boxes are open at a time.
         let taken = open.split_off(open.len().saturating_sub(TAKEN));
         nodes += taken.len();
+        effort.count(taken.len());
         let judged: Vec<Vec<Judged>> = taken
             .par_chunks(LANES)
             .map(|cells| Bounder::new(program, cells).judge(conditions, cells, confirm))

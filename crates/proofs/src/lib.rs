@@ -9,19 +9,25 @@
 mod ascent;
 mod attack;
 mod batch;
+mod chunk;
 mod confirm;
 mod inputs;
 mod knowledge;
 mod lanes;
 mod lines;
+mod needs;
 mod objective;
 mod pass;
 mod phases;
+mod place;
 mod program;
 mod prove;
 mod region;
+mod thresholds;
 mod tree;
 
-pub use batch::{BatchLimits, Finding, Findings, prove_neurons};
+pub use batch::{BatchLimits, Finding, Findings, Prover};
+pub use needs::exists;
+pub use place::{Place, PlaceLimits, Settled};
 pub use prove::{Limits, Verdict, prove};
 pub use region::regions;

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicUsize, Ordering as Access};
 use std::time::Instant;
 
 use deepconcolic_check::{Leaf, Proof, Split};
@@ -14,16 +15,22 @@ use crate::tree::Growing;
 
 /// How far branching may go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Effort {
+pub(crate) struct Effort<'a> {
     /// Most parts that are bounded.
     pub nodes: usize,
     /// Steps of ascent at each part below the root.
     pub below: Steps,
     /// When to give up whatever the count; only a caller who was given a time has one.
     pub deadline: Option<Instant>,
+    /// Counts the parts that are bounded.
+    pub spent: &'a AtomicUsize,
 }
 
-impl Effort {
+impl Effort<'_> {
+    pub fn count(&self, parts: usize) {
+        self.spent.fetch_add(parts, Access::Relaxed);
+    }
+
     pub fn is_over(&self) -> bool {
         self.deadline.is_some_and(|end| Instant::now() >= end)
     }
@@ -85,7 +92,7 @@ pub(crate) fn refute(
     ascent: &mut Ascent<'_>,
     conditions: &[Condition],
     root: Reached,
-    effort: &Effort,
+    effort: &Effort<'_>,
     confirm: &Confirm<'_>,
 ) -> End {
     let mut tree = Growing::new();
@@ -132,6 +139,7 @@ pub(crate) fn refute(
             }
         }
         nodes += parts.len();
+        effort.count(parts.len());
         let lanes: Vec<&[Condition]> = vec![conditions; parts.len()];
         let reached = ascent.climb(&lanes, &parts, steps);
         for (_, corner) in ascent.witnesses(&lanes) {

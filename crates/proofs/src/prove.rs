@@ -1,5 +1,6 @@
 //! One requirement over one box: a witness, a certificate that none exists, or how far it got.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use deepconcolic_check::{
@@ -21,9 +22,12 @@ use crate::program::Program;
 
 /// How far a proof may go. Limits count nodes; the deadline is for callers who were given a time.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Limits<'a> {
     /// Most parts of the region that are bounded, for each alternative.
     pub nodes: usize,
+    /// Most parts times coefficients of the part of the network that matters: a large one gets
+    /// fewer parts.
+    pub work: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Batches of sixteen points that gradient steps start from before anything is proven; more for
@@ -31,15 +35,19 @@ pub struct Limits {
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
+    /// Counts the parts that are bounded.
+    pub spent: Option<&'a AtomicUsize>,
 }
 
-impl Default for Limits {
+impl Default for Limits<'_> {
     fn default() -> Self {
         Self {
             nodes: 10_000,
+            work: usize::MAX,
             deadline: None,
             attacks: 4,
             few_inputs: 12,
+            spent: None,
         }
     }
 }
@@ -67,7 +75,7 @@ pub fn prove(
     model: &Digest,
     requirement: &Requirement,
     region: &Region,
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Verdict, Unsupported> {
     let alternatives = cases(requirement, network, region)?;
     let goal = requirement.goal();
@@ -128,7 +136,7 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
 /// Alternatives over the same box.
 struct Scene<'a> {
     network: &'a Network,
-    limits: &'a Limits,
+    limits: &'a Limits<'a>,
     cases: Vec<&'a Case>,
     program: Program,
     conditions: Vec<Vec<Condition>>,
@@ -163,7 +171,7 @@ impl<'a> Scene<'a> {
     fn new(
         network: &'a Network,
         goal: &'a Formula,
-        limits: &'a Limits,
+        limits: &'a Limits<'a>,
         cases: Vec<&'a Case>,
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
@@ -216,7 +224,9 @@ impl<'a> Scene<'a> {
             self.roots(&knowledge)
         };
         let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
-        let mut nodes = FIRST_ROUND.min(self.limits.nodes);
+        let most = self.limits.work / self.program.terms().max(1);
+        let most = most.clamp(1, self.limits.nodes.max(1));
+        let mut nodes = FIRST_ROUND.min(most);
         loop {
             let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
             let ends: Vec<(usize, End)> = open
@@ -243,10 +253,10 @@ impl<'a> Scene<'a> {
                 .limits
                 .deadline
                 .is_some_and(|end| Instant::now() >= end);
-            if nodes >= self.limits.nodes || over {
+            if nodes >= most || over {
                 return Ok(Answer::Open(worst));
             }
-            nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
+            nodes = nodes.saturating_mul(ROUND_FACTOR).min(most);
         }
     }
 
@@ -273,18 +283,25 @@ impl<'a> Scene<'a> {
     ) -> End {
         let confirm = |point: &[f64]| self.confirm(case, point);
         let bounds = knowledge.bounds(&self.program);
+        let spent = AtomicUsize::new(0);
         let effort = Effort {
             nodes,
             below: BELOW,
             deadline: self.limits.deadline,
+            spent: &spent,
         };
         let conditions = &self.conditions[case];
-        if let Some(root) = root {
+        let end = if let Some(root) = root {
             let ends = knowledge.ends(&self.program);
             let mut ascent = Ascent::new(&self.program, ends, &bounds);
-            return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
+            phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm)
+        } else {
+            let ends = self.ends();
+            inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
+        };
+        if let Some(count) = self.limits.spent {
+            count.fetch_add(spent.into_inner(), Ordering::Relaxed);
         }
-        let ends = self.ends();
-        inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
+        end
     }
 }
