@@ -55,7 +55,7 @@ pub(crate) fn refute(
         at: 0,
         bound: f64::NEG_INFINITY,
     }];
-    let mut nodes = 0;
+    let mut nodes = effort.nodes_from(0);
     while !open.is_empty() {
         if nodes >= effort.nodes || effort.is_over() {
             let worst = open.iter().map(|cell| cell.bound);
@@ -64,7 +64,6 @@ pub(crate) fn refute(
         // Last in, first out: neighbours come together, and few boxes are open at a time.
         let taken = open.split_off(open.len().saturating_sub(TAKEN));
         nodes += taken.len();
-        effort.count(taken.len());
         let judged: Vec<Vec<Judged>> = taken
             .par_chunks(LANES)
             .map(|cells| Bounder::new(program, cells).judge(conditions, cells, confirm))

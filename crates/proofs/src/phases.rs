@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicUsize, Ordering as Access};
 use std::time::Instant;
 
@@ -27,12 +28,49 @@ pub(crate) struct Effort<'a> {
 }
 
 impl Effort<'_> {
-    pub fn count(&self, parts: usize) {
-        self.spent.fetch_add(parts, Access::Relaxed);
-    }
-
     pub fn is_over(&self) -> bool {
         self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+impl<'a> Effort<'a> {
+    /// A count that starts at some parts.
+    pub fn nodes_from(&self, count: usize) -> Nodes<'a> {
+        Nodes {
+            count,
+            spent: self.spent,
+        }
+    }
+}
+
+/// Counts parts. However a search ends, they are then booked.
+#[derive(Debug)]
+pub(crate) struct Nodes<'a> {
+    count: usize,
+    spent: &'a AtomicUsize,
+}
+
+impl AddAssign<usize> for Nodes<'_> {
+    fn add_assign(&mut self, parts: usize) {
+        self.count += parts;
+    }
+}
+
+impl PartialEq<usize> for Nodes<'_> {
+    fn eq(&self, most: &usize) -> bool {
+        self.count == *most
+    }
+}
+
+impl PartialOrd<usize> for Nodes<'_> {
+    fn partial_cmp(&self, most: &usize) -> Option<Ordering> {
+        self.count.partial_cmp(most)
+    }
+}
+
+impl Drop for Nodes<'_> {
+    fn drop(&mut self) {
+        self.spent.fetch_add(self.count, Access::Relaxed);
     }
 }
 
@@ -105,7 +143,7 @@ pub(crate) fn refute(
         reached: root,
         at: 0,
     });
-    let mut nodes = 1;
+    let mut nodes = effort.nodes_from(1);
     while let Some(worst) = open.peek() {
         let bound = -worst.reached.bound;
         if nodes >= effort.nodes || effort.is_over() {
@@ -139,7 +177,6 @@ pub(crate) fn refute(
             }
         }
         nodes += parts.len();
-        effort.count(parts.len());
         let lanes: Vec<&[Condition]> = vec![conditions; parts.len()];
         let reached = ascent.climb(&lanes, &parts, steps);
         for (_, corner) in ascent.witnesses(&lanes) {

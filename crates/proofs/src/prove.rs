@@ -1,6 +1,6 @@
 //! One requirement over one box: a witness, a certificate that none exists, or how far it got.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use deepconcolic_check::{
@@ -136,7 +136,7 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
 /// Alternatives over the same box.
 struct Scene<'a> {
     network: &'a Network,
-    limits: &'a Limits<'a>,
+    limits: Limits<'a>,
     cases: Vec<&'a Case>,
     program: Program,
     conditions: Vec<Vec<Condition>>,
@@ -160,6 +160,8 @@ const BELOW: Steps = Steps {
     most: 12,
     rate: 0.1,
 };
+/// Takes the counts that nobody asked for.
+static NOBODY: AtomicUsize = AtomicUsize::new(0);
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
@@ -176,6 +178,11 @@ impl<'a> Scene<'a> {
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
         let executor = |case: &&'a Case| Executor::new(network, goal, case);
+        let most = limits.work / program.terms().max(1);
+        let limits = Limits {
+            nodes: limits.nodes.min(most.max(1)),
+            ..*limits
+        };
         Ok(Self {
             executors: cases.iter().map(executor).collect(),
             network,
@@ -224,9 +231,7 @@ impl<'a> Scene<'a> {
             self.roots(&knowledge)
         };
         let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
-        let most = self.limits.work / self.program.terms().max(1);
-        let most = most.clamp(1, self.limits.nodes.max(1));
-        let mut nodes = FIRST_ROUND.min(most);
+        let mut nodes = FIRST_ROUND.min(self.limits.nodes);
         loop {
             let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
             let ends: Vec<(usize, End)> = open
@@ -253,10 +258,10 @@ impl<'a> Scene<'a> {
                 .limits
                 .deadline
                 .is_some_and(|end| Instant::now() >= end);
-            if nodes >= most || over {
+            if nodes >= self.limits.nodes || over {
                 return Ok(Answer::Open(worst));
             }
-            nodes = nodes.saturating_mul(ROUND_FACTOR).min(most);
+            nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
         }
     }
 
@@ -283,25 +288,19 @@ impl<'a> Scene<'a> {
     ) -> End {
         let confirm = |point: &[f64]| self.confirm(case, point);
         let bounds = knowledge.bounds(&self.program);
-        let spent = AtomicUsize::new(0);
         let effort = Effort {
             nodes,
             below: BELOW,
             deadline: self.limits.deadline,
-            spent: &spent,
+            spent: self.limits.spent.unwrap_or(&NOBODY),
         };
         let conditions = &self.conditions[case];
-        let end = if let Some(root) = root {
+        if let Some(root) = root {
             let ends = knowledge.ends(&self.program);
             let mut ascent = Ascent::new(&self.program, ends, &bounds);
-            phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm)
-        } else {
-            let ends = self.ends();
-            inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
-        };
-        if let Some(count) = self.limits.spent {
-            count.fetch_add(spent.into_inner(), Ordering::Relaxed);
+            return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
         }
-        end
+        let ends = self.ends();
+        inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
     }
 }
