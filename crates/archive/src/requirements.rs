@@ -28,17 +28,17 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PairColumns {
     /// The condition's hidden layer, from 0.
-    pub layer: Vec<i64>,
+    pub layer: Vec<i32>,
     /// The condition.
-    pub i: Vec<i64>,
+    pub i: Vec<i32>,
     /// The decision's hidden layer, from 0.
-    pub layer2: Vec<i64>,
+    pub layer2: Vec<i32>,
     /// The decision.
-    pub j: Vec<i64>,
+    pub j: Vec<i32>,
 }
 
 /// A row for every slot, groups one after the other; for pair criteria, whose slots are too many, for
-/// those that are covered.
+/// those that are covered and then for those that are infeasible.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct RequirementTable {
     /// How it ended, a [`State`].
@@ -89,12 +89,51 @@ impl RequirementTable {
         table
     }
 
-    /// Notes that a requirement is infeasible, by this certificate. Only what is open can be.
-    pub fn refute(&mut self, row: usize, certificate: i64) {
-        if self.state[row] == State::Unresolved as u8 {
-            self.state[row] = State::Infeasible as u8;
-            self.certificate[row] = certificate;
+    /// Enters that slots of a group are infeasible, by these certificates. Only what is open can be.
+    pub fn refute(
+        &mut self,
+        family: &dyn Family,
+        audit: &Audit,
+        group: usize,
+        refuted: impl Iterator<Item = (usize, i64)>,
+    ) {
+        let number = |slot: usize| Slot {
+            group: group as u32,
+            slot: slot as u32,
+        };
+        let open = |(slot, _): &(usize, i64)| !audit.covered[group].contains(*slot);
+        for (slot, certificate) in refuted.filter(open) {
+            if let (Some(columns), Some(pairs)) = (&mut self.pairs, family.pairs()) {
+                columns.push(pairs.layers(group), pairs.neurons(group, slot));
+                self.push(State::Infeasible, None, true);
+                self.certificate.pop();
+                self.certificate.push(certificate);
+            } else {
+                let row = Self::row(family, number(slot));
+                if self.state[row] == State::Unresolved as u8 {
+                    self.state[row] = State::Infeasible as u8;
+                    self.certificate[row] = certificate;
+                }
+            }
         }
+    }
+
+    /// The rows of a table of pairs that are covered.
+    pub fn covered_pairs(&self) -> Option<PairColumns> {
+        let columns = self.pairs.as_ref()?;
+        let covered = self.state.iter().map(|&s| s == State::Covered as u8);
+        let covered: Vec<bool> = covered.collect();
+        let pick = |column: &[i32]| {
+            let rows = column.iter().zip(&covered);
+            rows.filter_map(|(&n, &covered)| covered.then_some(n))
+                .collect()
+        };
+        Some(PairColumns {
+            layer: pick(&columns.layer),
+            i: pick(&columns.i),
+            layer2: pick(&columns.layer2),
+            j: pick(&columns.j),
+        })
     }
 
     /// The row of a requirement in a table that has a row for every slot.
@@ -138,7 +177,7 @@ impl RequirementTable {
             slot: slot as u32,
         };
         if let (Some(columns), Some(pairs)) = (&self.pairs, family.pairs()) {
-            let at = |column: &[i64]| usize::try_from(*column.get(row)?).ok();
+            let at = |column: &[i32]| usize::try_from(*column.get(row)?).ok();
             let layers = (at(&columns.layer)?, at(&columns.layer2)?);
             let group = (0..family.groups().len()).find(|&g| pairs.layers(g) == layers)?;
             let number = pairs.slot(group, at(&columns.i)?, at(&columns.j)?)?;
@@ -164,10 +203,10 @@ impl RequirementTable {
         file.add("bound", &rows, &self.bound)?;
         file.add("certificate", &rows, &self.certificate)?;
         if let Some(columns) = &self.pairs {
-            file.add("layer", &rows, &columns.layer)?;
-            file.add("i", &rows, &columns.i)?;
-            file.add("layer2", &rows, &columns.layer2)?;
-            file.add("j", &rows, &columns.j)?;
+            file.add("layer", &rows, &wide(&columns.layer))?;
+            file.add("i", &rows, &wide(&columns.i))?;
+            file.add("layer2", &rows, &wide(&columns.layer2))?;
+            file.add("j", &rows, &wide(&columns.j))?;
         }
         Ok(file.finish()?)
     }
@@ -177,10 +216,10 @@ impl RequirementTable {
         let mut file = NpzReader::open(path)?;
         let pairs = if file.shape("layer2").is_some() {
             Some(PairColumns {
-                layer: file.read("layer")?.values,
-                i: file.read("i")?.values,
-                layer2: file.read("layer2")?.values,
-                j: file.read("j")?.values,
+                layer: narrow(file.read("layer")?.values),
+                i: narrow(file.read("i")?.values),
+                layer2: narrow(file.read("layer2")?.values),
+                j: narrow(file.read("j")?.values),
             })
         } else {
             None
@@ -214,11 +253,22 @@ impl RequirementTable {
     }
 }
 
+/// As they are on disk. Tables of pairs can have millions of rows, so columns are converted one by one.
+fn wide(column: &[i32]) -> Vec<i64> {
+    column.iter().map(|&n| n.into()).collect()
+}
+
+/// As they are in memory; what is no neuron's number stays none.
+fn narrow(column: Vec<i64>) -> Vec<i32> {
+    let narrow = |n: i64| i32::try_from(n).unwrap_or(-1);
+    column.into_iter().map(narrow).collect()
+}
+
 impl PairColumns {
     fn push(&mut self, layers: (usize, usize), neurons: (usize, usize)) {
-        self.layer.push(layers.0 as i64);
-        self.layer2.push(layers.1 as i64);
-        self.i.push(neurons.0 as i64);
-        self.j.push(neurons.1 as i64);
+        self.layer.push(layers.0 as i32);
+        self.layer2.push(layers.1 as i32);
+        self.i.push(neurons.0 as i32);
+        self.j.push(neurons.1 as i32);
     }
 }

@@ -11,6 +11,25 @@ pub struct Region {
     pub upper: Vec<f64>,
 }
 
+impl Region {
+    /// Whether an input lies in it.
+    pub fn has(&self, input: &[f32]) -> bool {
+        let ends = self.lower.iter().zip(&self.upper);
+        let mut inside = input.iter().zip(ends).map(|(&x, (&l, &u))| {
+            let x = f64::from(x);
+            l <= x && x <= u
+        });
+        input.len() == self.lower.len() && inside.all(|inside| inside)
+    }
+
+    /// Whether every input of another box lies in this one.
+    pub fn contains(&self, other: &Self) -> bool {
+        let below = self.lower.iter().zip(&other.lower).all(|(a, b)| a <= b);
+        let above = self.upper.iter().zip(&other.upper).all(|(a, b)| a >= b);
+        self.lower.len() == other.lower.len() && below && above
+    }
+}
+
 /// The input of one kinked curve: a neuron of a piecewise-linear activation, or one comparison
 /// inside a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -63,9 +63,9 @@ pub enum Unsupported {
         /// Its name.
         kind: String,
     },
-    /// A batch of neurons is asked about something else.
-    #[error("the requirement is not one condition on one neuron")]
-    NotOneNeuron,
+    /// A batch of conditions is asked about something else.
+    #[error("the requirement is not one condition on neurons")]
+    NotOneCondition,
     /// Too many numbers are involved.
     #[error("the part of the network that the question depends on is too large")]
     Size,

@@ -75,8 +75,10 @@ pub fn cases(
     Ok(cases)
 }
 
-struct Reader {
-    depth: usize,
+/// Reads conditions of a network with so many layers.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader {
+    pub depth: usize,
 }
 
 impl Reader {
@@ -122,7 +124,16 @@ impl Reader {
     }
 
     fn compare(&self, comparison: &Comparison, mut cases: Vec<Case>) -> Vec<Case> {
-        let atoms = match comparison.relation {
+        let atoms = self.atoms(comparison);
+        for case in &mut cases {
+            case.atoms.extend(atoms.iter().cloned());
+        }
+        cases
+    }
+
+    /// The conditions that a comparison is; none for `!=`.
+    pub fn atoms(&self, comparison: &Comparison) -> Vec<Atom> {
+        match comparison.relation {
             Relation::Ge => vec![self.atom(comparison, 1.0, false)],
             Relation::Gt => vec![self.atom(comparison, 1.0, true)],
             Relation::Le => vec![self.atom(comparison, -1.0, false)],
@@ -132,11 +143,7 @@ impl Reader {
                 self.atom(comparison, -1.0, false),
             ],
             Relation::Ne => Vec::new(),
-        };
-        for case in &mut cases {
-            case.atoms.extend(atoms.iter().cloned());
         }
-        cases
     }
 
     fn atom(&self, comparison: &Comparison, sign: f64, strict: bool) -> Atom {

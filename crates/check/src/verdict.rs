@@ -163,7 +163,7 @@ fn confirm_subject(
     Ok(())
 }
 
-fn parse(text: &str, signature: &Signature) -> Result<Requirement, String> {
+pub(crate) fn parse(text: &str, signature: &Signature) -> Result<Requirement, String> {
     let file = RequirementFile::parse(text).map_err(|e| e.to_string())?;
     let set = file.resolve(signature).map_err(|e| e.to_string())?;
     if set.len() != 1 {

@@ -1,21 +1,28 @@
 //! `check`: judges the certificates of a folder with the independent checker.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::State;
-use deepconcolic_check::{Bound, Certificate, Digest, Expectation, Region, check, hex};
+use deepconcolic_check::{
+    Bound, Certificate, Digest, Expectation, Grounds, Region, Slot, check, hex,
+};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
+use deepconcolic_proofs::regions;
+use deepconcolic_spec::criteria::BitSet;
+use rayon::prelude::*;
 
 use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
 use crate::replay::{Replay, RunOnDisk};
 use crate::verify::{CERTIFICATE, RECORD, Record, question, read};
 use crate::{Outcome, model, outcome, prove};
+
+/// Requirements named that do not follow from certificates.
+const SHOWN: usize = 5;
 
 /// Check every certificate of a folder independently; exit code 1 if one is rejected
 #[derive(Args)]
@@ -75,60 +82,49 @@ impl Check {
         }
     }
 
-    /// A run: its suite is run again, and every certificate is judged for the requirements that lean
-    /// on it.
+    /// A run: its suite is run again, its certificates are judged, and every requirement that it says
+    /// is infeasible must follow from them.
     fn run_folder(&self) -> Outcome {
         let replayed = Replay::of(&self.folder, self.model.as_deref()).work()?;
         let run = RunOnDisk::open(&self.folder, self.model.as_deref())?;
         let mut out = io::stdout().lock();
-        let mut failed = replayed != Status::Done;
-        let mut by_certificate: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-        for row in 0..run.table.state.len() {
-            if run.table.state[row] == State::Infeasible as u8 {
-                let slot = run.table.slot(run.family.as_ref(), row);
-                let requirement = slot.and_then(|slot| {
-                    let (group, slot) = (slot.group as usize, slot.slot as usize);
-                    run.family.requirement(group, slot).ok()
-                });
-                let text = requirement.map_or_else(|| format!("row {row}"), |r| r.to_string());
-                let certificate = run.table.certificate[row];
-                by_certificate.entry(certificate).or_default().push(text);
+        let boxes = regions(&run.space, &run.seeds).into_iter();
+        let mut grounds = Grounds::new(&run.network, boxes.map(|(region, _)| region).collect());
+        let files = certificates(&self.folder)?;
+        let mut accepted = 0;
+        for file in &files {
+            let expectation = Expectation {
+                model: &run.digest,
+                regions: None,
+                requirements: None,
+            };
+            let judged = Certificate::from_bytes(&read(file)?).and_then(|certificate| {
+                check(&run.network, &certificate, &expectation)?;
+                grounds.learn(&run.network, &certificate)
+            });
+            match judged {
+                Ok(()) => accepted += 1,
+                Err(reason) => writeln!(out, "{}: rejected: {reason}", file.display())?,
             }
         }
-        let regions: Vec<Region> = prove::scope(&run.space, &run.seeds)
-            .into_iter()
-            .map(|(region, _)| region)
-            .collect();
-        let (mut accepted, mut requirements) = (0, 0);
-        for (number, texts) in &by_certificate {
-            let subject = Subject {
-                network: &run.network,
-                model: run.digest,
-                regions: &regions,
-                requirements: Some(texts),
-            };
-            let file = prove::file(&self.folder.join(prove::CERTIFICATES), *number);
-            match subject.check(&file)? {
-                Ok(_) => {
-                    accepted += 1;
-                    requirements += texts.len();
-                }
-                Err(reason) => {
-                    failed = true;
-                    writeln!(out, "{}: rejected: {reason}", file.display())?;
-                }
-            }
+        let (infeasible, unshown) = unshown(&run, &grounds);
+        for label in unshown.iter().take(SHOWN) {
+            writeln!(out, "not shown to be infeasible: {label}")?;
+        }
+        if unshown.len() > SHOWN {
+            writeln!(out, "and {} more", unshown.len() - SHOWN)?;
         }
         writeln!(
             out,
-            "certificates: {accepted} of {} accepted; {requirements} requirements cannot be met in the \
-             search region",
-            by_certificate.len()
+            "certificates: {accepted} of {} accepted; {} requirements cannot be met in the search region",
+            files.len(),
+            infeasible - unshown.len()
         )?;
-        Ok(if failed {
-            Status::GateFailed
-        } else {
+        let holds = replayed == Status::Done && accepted == files.len() && unshown.is_empty();
+        Ok(if holds {
             Status::Done
+        } else {
+            Status::GateFailed
         })
     }
 
@@ -143,6 +139,69 @@ impl Check {
         serde_json::from_slice(&bytes)
             .map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))
     }
+}
+
+/// The certificates of a run, in order.
+fn certificates(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let folder = folder.join(prove::CERTIFICATES);
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let unreadable =
+        |e: io::Error| Failure::Usage(format!("{} cannot be read: {e}", folder.display()));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|e| e == prove::EXTENSION) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// How many requirements a run says are infeasible, and which of them do not follow.
+fn unshown(run: &RunOnDisk, grounds: &Grounds) -> (usize, Vec<String>) {
+    let family = run.family.as_ref();
+    let rows =
+        (0..run.table.state.len()).filter(|&r| run.table.state[r] == State::Infeasible as u8);
+    let rows: Vec<usize> = rows.collect();
+    let slots: Vec<Option<Slot>> = rows.iter().map(|&r| run.table.slot(family, r)).collect();
+    let place = |slot: Slot| (slot.group as usize, slot.slot as usize);
+    let label = |row: usize, slot: Option<Slot>| match slot.map(place) {
+        Some((group, slot)) => family.label(group, slot),
+        None => format!("row {row}"),
+    };
+    let follows: Vec<bool> = if let Some(pairs) = family.pairs() {
+        let sets = family.groups().iter().enumerate().map(|(group, content)| {
+            let mut asked = BitSet::new(content.slots());
+            let mine = slots.iter().flatten().map(|&slot| place(slot));
+            mine.filter(|(g, _)| *g == group)
+                .for_each(|(_, slot)| asked.insert(slot));
+            let neurons = |layer: usize| run.network.layers()[layer].neurons();
+            let (before, layer) = pairs.layers(group);
+            let sizes = (neurons(before), neurons(layer));
+            grounds.refuted_pairs(pairs, group, sizes, &asked)
+        });
+        let sets: Vec<BitSet> = sets.collect();
+        let follows = |(group, slot): (usize, usize)| sets[group].contains(slot);
+        let all = slots
+            .iter()
+            .map(|slot| slot.map(place).is_some_and(follows));
+        all.collect()
+    } else {
+        let follows = |(group, slot): (usize, usize)| {
+            let requirement = family.requirement(group, slot);
+            requirement.is_ok_and(|requirement| grounds.refute(&requirement))
+        };
+        let all = slots.par_iter();
+        all.map(|slot| slot.map(place).is_some_and(follows))
+            .collect()
+    };
+    let all = rows.iter().zip(&slots).zip(follows);
+    let not = all.filter(|(_, follows)| !follows);
+    let unshown = not.map(|((&row, &slot), _)| label(row, slot)).collect();
+    (rows.len(), unshown)
 }
 
 /// What certificates of a folder must be about.

@@ -121,8 +121,8 @@ impl Finished<'_> {
             .audit(&suite.x, self.claims)
             .map_err(Failure::Internal)?;
         let mut table = RequirementTable::new(self.family, &audit);
-        for (&slot, &certificate) in &self.proven.infeasible {
-            table.refute(RequirementTable::row(self.family, slot), certificate);
+        for group in 0..self.family.groups().len() {
+            table.refute(self.family, &audit, group, self.proven.numbers(group));
         }
         for (&slot, &bound) in &self.proven.bounds {
             table.bound[RequirementTable::row(self.family, slot)] = bound;
@@ -160,7 +160,7 @@ impl Finished<'_> {
         watch.lap(|times| &mut times.controls);
         watch.times.total = watch.seconds();
         let summary = self.summary(&suite, &audit, baseline, accuracy, watch.times);
-        statement::write(&self.folder.file(STATEMENT), &summary, &table)?;
+        statement::write(&self.folder.file(STATEMENT), &summary)?;
         summary.write(&self.folder.file(SUMMARY))?;
         Ok(summary)
     }
@@ -278,7 +278,7 @@ impl Finished<'_> {
                 forward: self.passes.forward,
                 vjp: self.passes.vjp,
                 lp: self.passes.lp,
-                ..Executions::default()
+                nodes: self.proven.nodes,
             },
             stop: self.stop.name().into(),
             notes: self.notes.clone(),

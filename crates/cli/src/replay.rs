@@ -349,8 +349,16 @@ fn coverage(
         ));
     }
     let now = RequirementTable::new(family, audit);
-    if saved.table.pairs != now.pairs {
-        findings.push("other pairs of neurons are covered than claimed".into());
+    if let Some(pairs) = saved.table.covered_pairs() {
+        let tests = |table: &RequirementTable| {
+            let rows = (0..table.state.len()).filter(|&r| table.state[r] == State::Covered as u8);
+            rows.map(|r| table.test[r]).collect::<Vec<i64>>()
+        };
+        if Some(pairs) != now.pairs {
+            findings.push("other pairs of neurons are covered than claimed".into());
+        } else if tests(&saved.table) != tests(&now) {
+            findings.push("requirements are shown by other tests than claimed".into());
+        }
         return Ok(());
     }
     let claimed: Vec<bool> = is_covered(&saved.table);

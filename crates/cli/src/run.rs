@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
@@ -20,6 +20,11 @@ use crate::prove::Proven;
 use crate::scene::Scene;
 use crate::sitting::{Judge, Sitting};
 use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
+
+/// The share of the budget that proofs about pairs may take, and the share of what is left of it that
+/// other proofs may take; searches go on after them.
+const PAIR_SHARE: f64 = 0.25;
+const PROOF_SHARE: f64 = 0.5;
 
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
@@ -233,29 +238,28 @@ impl Run {
         let is_late = |e: &Entry| matches!(e.round.stage, Stage::Prove | Stage::Symbolic);
         let split = entries.iter().position(is_late).unwrap_or(entries.len());
         let (early, late) = entries.split_at(split);
+        let mut proven = Proven::default();
+        let pairs = sitting.judge.scene.family.pairs().is_some();
+        if pairs && !self.no_proofs {
+            // Before the search, which then passes over what is impossible. The time is the same in
+            // every sitting, since what was proven is proven again.
+            let budget = duration(&self.budget)?;
+            let end = budget.map(|b| sitting.watch.started + b.mul_f64(PAIR_SHARE));
+            proven = prove(campaign, folder, end, sitting)?;
+        }
         restore(campaign, early, folder)?;
         campaign.hold_symbolic(true);
         let limits = sitting.limits;
         let mut stop = campaign.run(limits, |campaign, round| sitting.hear(campaign, round))?;
-        let mut proven = Proven::default();
         if stop == Stop::Complete {
-            if !self.no_proofs {
-                let scene = sitting.judge.scene;
-                let stage = prove::Stage {
-                    network: &scene.network,
-                    family: scene.family.as_ref(),
-                    space: &scene.space,
-                    seeds: &scene.seeds,
-                    model: scene.digest,
-                    folder: folder.file(prove::CERTIFICATES),
-                };
+            if !pairs && !self.no_proofs {
                 let found = |e: &&Entry| e.round.stage == Stage::Prove;
                 sitting.known = late.iter().filter(found).count();
-                proven = stage.run(campaign, limits, &mut |campaign, round| {
-                    sitting.hear(campaign, round)
-                })?;
-                campaign.set_aside(proven.infeasible.keys().copied());
-                sitting.watch.lap(|times| &mut times.prove);
+                let now = Instant::now();
+                let share =
+                    |end: Instant| now + end.saturating_duration_since(now).mul_f64(PROOF_SHARE);
+                let end = limits.deadline.map(share);
+                proven = prove(campaign, folder, end, sitting)?;
             }
             let symbolic = late.iter().filter(|e| e.round.stage == Stage::Symbolic);
             restore(campaign, symbolic, folder)?;
@@ -316,6 +320,32 @@ impl Run {
         }
         Ok((folder, journal, entries))
     }
+}
+
+/// Tries what is open for infeasibility.
+fn prove(
+    campaign: &mut Campaign<'_>,
+    folder: &RunFolder,
+    deadline: Option<Instant>,
+    sitting: &mut Sitting<'_>,
+) -> Result<Proven, Failure> {
+    let scene = sitting.judge.scene;
+    let stage = prove::Stage {
+        network: &scene.network,
+        family: scene.family.as_ref(),
+        space: &scene.space,
+        seeds: &scene.seeds,
+        model: scene.digest,
+        folder: folder.file(prove::CERTIFICATES),
+        deadline,
+    };
+    let limits = sitting.limits;
+    let proven = stage.run(campaign, limits, &mut |campaign, round| {
+        sitting.hear(campaign, round)
+    })?;
+    campaign.set_aside(proven.infeasible());
+    sitting.watch.lap(|times| &mut times.prove);
+    Ok(proven)
 }
 
 /// Repeats what the journal says.

@@ -5,29 +5,21 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use deepconcolic_archive::{RequirementTable, Summary};
+use deepconcolic_archive::Summary;
 use deepconcolic_dataset::write::AtomicFile;
 
 use crate::exit::Failure;
 
 /// Writes it.
-pub fn write(path: &Path, summary: &Summary, table: &RequirementTable) -> Result<(), Failure> {
+pub fn write(path: &Path, summary: &Summary) -> Result<(), Failure> {
     let mut file = AtomicFile::create(path)?;
-    file.write_all(text(summary, table).as_bytes())
+    file.write_all(text(summary).as_bytes())
         .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
     Ok(file.commit()?)
 }
 
-fn text(summary: &Summary, table: &RequirementTable) -> String {
+fn text(summary: &Summary) -> String {
     let counts = &summary.requirements;
-    let mut certificates: Vec<i64> = table
-        .certificate
-        .iter()
-        .copied()
-        .filter(|c| *c >= 0)
-        .collect();
-    certificates.sort_unstable();
-    certificates.dedup();
     let scope = match summary.radius {
         Some(radius) => format!(
             "inputs within {radius} ({} norm, in units of the domain's width) of one of {} seeds, \
@@ -54,7 +46,7 @@ fn text(summary: &Summary, table: &RequirementTable) -> String {
          | all | {} |\n\
          | covered, each by a test of `suite.npz` | {} |\n\
          | of those, only within the margin of rounding | {} |\n\
-         | infeasible, each by one of {} certificates | {} |\n\
+         | infeasible, by the certificates in `certificates/` | {} |\n\
          | unresolved: neither a test nor a proof was found | {} |\n\n",
         summary.tool,
         summary.model.path,
@@ -66,7 +58,6 @@ fn text(summary: &Summary, table: &RequirementTable) -> String {
         counts.total,
         counts.covered,
         counts.fragile,
-        certificates.len(),
         counts.infeasible,
         counts.unresolved
     );
@@ -78,8 +69,8 @@ fn text(summary: &Summary, table: &RequirementTable) -> String {
          on the test named in `requirements.npz`. `replay` executes it again; another runtime agrees \
          unless the requirement is marked fragile.\n\
          - *Infeasible* means: for every real-valued input of the scope, the network in real arithmetic \
-         with the weights as stored does not meet the requirement. Balls of other norms than L-infinity, and \
-         more than a few balls, are proven over a box that holds them all. Execution in single precision adds \
+         with the weights as stored does not meet the requirement. Balls of other norms than L-infinity are \
+         proven over the box around each. Execution in single precision adds \
          rounding; `check` says for how many requirements that cannot matter.\n\
          - *Unresolved* says nothing about whether the requirement can be met.\n\
          - Trusted: the model parser, the requirement language, the executor, and the checker of \

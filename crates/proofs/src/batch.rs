@@ -1,21 +1,24 @@
-//! Many requirements about single neurons over the same region: they share the bounds of the layers
+//! Many requirements of one condition each over the same region: they share the bounds of the layers
 //! below, the program of their pixel, and each other's witnesses.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use deepconcolic_check::{
     Atom, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases,
     check_each,
 };
-use deepconcolic_network::{Element, Network, Origin, Pass, Point};
+use deepconcolic_network::{Element, Network, Origin, Pass, Point, Trace};
 use deepconcolic_spec::Requirement;
 use rayon::prelude::*;
 
-use crate::ascent::{Ascent, CLEAR, Steps};
-use crate::attack::Attack;
+use crate::ascent::Ascent;
+use crate::chunk::Chunk;
 use crate::confirm::inside;
 use crate::knowledge::Knowledge;
 use crate::lanes::LANES;
-use crate::objective::Condition;
-use crate::phases::{self, Effort, End};
+use crate::objective::{Condition, elements};
+use crate::phases::End;
 use crate::program::Program;
 
 /// How far to go for each requirement.
@@ -30,6 +33,8 @@ pub struct BatchLimits {
     pub steps: usize,
     /// Batches of sixteen points that gradient steps start from.
     pub attacks: usize,
+    /// When to give up, for callers who were given a time.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for BatchLimits {
@@ -39,7 +44,24 @@ impl Default for BatchLimits {
             work: 10_000_000,
             steps: 30,
             attacks: 2,
+            deadline: None,
         }
+    }
+}
+
+impl BatchLimits {
+    /// Plain bounds and a short look for witnesses; nothing is optimised or split.
+    pub fn cheap() -> Self {
+        Self {
+            nodes: 0,
+            steps: 0,
+            attacks: 1,
+            ..Self::default()
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
     }
 }
 
@@ -68,10 +90,10 @@ pub struct Findings {
     pub certificate: Certificate,
 }
 
-/// A requirement: one linear condition on one neuron.
+/// A requirement: one linear condition on neurons.
 struct Question {
     atom: Atom,
-    element: Element,
+    elements: Vec<Element>,
     state: State,
 }
 
@@ -81,121 +103,139 @@ enum State {
     Refuted(Proof),
 }
 
-/// Settles requirements of the form "some input of the region gives this neuron a value above (below)
-/// this number" as far as the limits allow. Each region is asked about in turn; a requirement is
-/// infeasible when it is so in all of them. `seed` gives the inputs outside a neuron's cone, region
-/// by region.
-pub fn prove_neurons(
-    network: &Network,
-    model: &Digest,
-    requirements: &[Requirement],
-    regions: &[(Region, Vec<f32>)],
-    limits: &BatchLimits,
-) -> Result<Findings, Unsupported> {
-    let mut witnesses = Vec::new();
-    let mut states: Vec<(State, Vec<Vec<Proof>>)> = requirements
-        .iter()
-        .map(|_| (State::Open(f64::NEG_INFINITY), Vec::new()))
-        .collect();
-    for (region, seed) in regions {
-        let mut batch = Batch {
-            network,
-            region,
-            seed,
-            limits,
-            questions: Vec::new(),
-            witnesses,
-        };
-        let asked: Vec<usize> = (0..states.len())
-            .filter(|&r| !matches!(states[r].0, State::Met(_)))
-            .collect();
-        for &r in &asked {
-            let question = question(network, &requirements[r], region)?;
-            batch.questions.push(question);
-        }
-        batch.settle()?;
-        witnesses = batch.witnesses;
-        for (r, question) in asked.into_iter().zip(batch.questions) {
-            let (state, proofs) = &mut states[r];
-            *state = match (question.state, &*state) {
-                (State::Refuted(proof), State::Open(worst)) => {
-                    proofs.push(vec![proof]);
-                    State::Open(*worst)
-                }
-                (State::Open(bound), State::Open(worst)) => State::Open(bound.max(*worst)),
-                (state, _) => state,
-            };
-        }
-    }
-    let boxes: Vec<Region> = regions.iter().map(|(region, _)| region.clone()).collect();
-    Ok(conclude(
-        network,
-        model,
-        requirements,
-        &boxes,
-        states,
-        witnesses,
-    ))
+/// Settles requirements over one region, batch by batch; what is known of the region is kept from
+/// one batch to the next.
+pub struct Prover<'a> {
+    network: &'a Network,
+    model: &'a Digest,
+    region: Region,
+    seed: Vec<f32>,
+    knowledge: Knowledge<'a>,
+    nodes: AtomicUsize,
 }
 
-/// Puts the refuted ones into a certificate and has it checked.
-fn conclude(
-    network: &Network,
-    model: &Digest,
-    requirements: &[Requirement],
-    regions: &[Region],
-    states: Vec<(State, Vec<Vec<Proof>>)>,
-    witnesses: Vec<Vec<f32>>,
-) -> Findings {
-    let mut findings = Vec::with_capacity(states.len());
-    let mut certificate = Certificate {
-        model: *model,
-        regions: regions.to_vec(),
-        entries: Vec::new(),
-    };
-    for (requirement, (state, proofs)) in requirements.iter().zip(states) {
-        findings.push(match state {
-            State::Met(witness) => Finding::Witness(witness),
-            State::Open(_) if proofs.len() == regions.len() => {
-                certificate.entries.push(Entry {
-                    requirement: requirement.to_string(),
-                    proofs,
-                });
-                Finding::Infeasible(certificate.entries.len() - 1)
-            }
-            State::Open(bound) => Finding::Open { bound },
-            State::Refuted(_) => Finding::Open { bound: 0.0 },
-        });
+impl<'a> Prover<'a> {
+    /// Over a region; `seed` gives the inputs outside a neuron's cone.
+    pub fn new(
+        network: &'a Network,
+        model: &'a Digest,
+        (region, seed): &(Region, Vec<f32>),
+    ) -> Self {
+        Self {
+            network,
+            model,
+            region: region.clone(),
+            seed: seed.clone(),
+            knowledge: Knowledge::new(network, region.clone()),
+            nodes: AtomicUsize::new(0),
+        }
     }
+
+    /// The region.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Parts of the region that were bounded so far.
+    pub fn nodes(&self) -> usize {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    /// Settles requirements of the form "some input of the region gives this sum of neurons a value
+    /// above (below) this number" as far as the limits allow.
+    pub fn settle(
+        &mut self,
+        requirements: &[Requirement],
+        limits: &BatchLimits,
+    ) -> Result<Findings, Unsupported> {
+        let questions = requirements
+            .iter()
+            .map(|requirement| question(self.network, requirement, &self.region));
+        let questions: Vec<Question> = questions.collect::<Result<_, _>>()?;
+        let targets = questions.iter().flat_map(|q| &q.elements).copied();
+        self.knowledge.prepare(&targets.collect::<Vec<Element>>())?;
+        let mut batch = Batch {
+            network: self.network,
+            region: &self.region,
+            seed: &self.seed,
+            limits,
+            knowledge: &self.knowledge,
+            nodes: &self.nodes,
+            questions,
+            witnesses: Vec::new(),
+        };
+        batch.settle()?;
+        let Batch {
+            questions,
+            witnesses,
+            ..
+        } = batch;
+        Ok(self.conclude(requirements, questions, witnesses))
+    }
+
+    /// Puts the refuted ones into a certificate and has it checked.
+    fn conclude(
+        &self,
+        requirements: &[Requirement],
+        questions: Vec<Question>,
+        witnesses: Vec<Vec<f32>>,
+    ) -> Findings {
+        let mut findings = Vec::with_capacity(questions.len());
+        let mut entries = Vec::new();
+        for (requirement, question) in requirements.iter().zip(questions) {
+            findings.push(match question.state {
+                State::Met(witness) => Finding::Witness(witness),
+                State::Open(bound) => Finding::Open { bound },
+                State::Refuted(proof) => {
+                    entries.push(Entry {
+                        requirement: requirement.to_string(),
+                        proofs: vec![vec![proof]],
+                    });
+                    Finding::Infeasible(entries.len() - 1)
+                }
+            });
+        }
+        let mut certificate = Certificate {
+            model: *self.model,
+            regions: vec![self.region.clone()],
+            entries,
+        };
+        let accepted = accepted(self.network, &mut certificate);
+        for finding in &mut findings {
+            if let Finding::Infeasible(entry) = *finding {
+                *finding = match accepted.get(entry) {
+                    Some(&Some(entry)) => Finding::Infeasible(entry),
+                    _ => Finding::Open { bound: 0.0 },
+                };
+            }
+        }
+        Findings {
+            findings,
+            witnesses,
+            certificate,
+        }
+    }
+}
+
+/// Takes out what the checker does not accept: that is not claimed. The new number of each entry.
+fn accepted(network: &Network, certificate: &mut Certificate) -> Vec<Option<usize>> {
+    let model = certificate.model;
     let expectation = Expectation {
-        model,
+        model: &model,
         regions: None,
         requirements: None,
     };
-    let checked = check_each(network, &certificate, &expectation).unwrap_or_default();
-    // What the checker does not accept is not claimed.
-    let mut kept = Vec::new();
-    let mut number = vec![None; certificate.entries.len()];
-    for (entry, content) in certificate.entries.drain(..).enumerate() {
-        if checked.get(entry).is_some_and(Result::is_ok) {
-            number[entry] = Some(kept.len());
-            kept.push(content);
+    let checked = check_each(network, certificate, &expectation).unwrap_or_default();
+    let entries = std::mem::take(&mut certificate.entries);
+    let mut numbers = Vec::with_capacity(entries.len());
+    for (entry, content) in entries.into_iter().enumerate() {
+        let kept = checked.get(entry).is_some_and(Result::is_ok);
+        numbers.push(kept.then_some(certificate.entries.len()));
+        if kept {
+            certificate.entries.push(content);
         }
     }
-    certificate.entries = kept;
-    for finding in &mut findings {
-        if let Finding::Infeasible(entry) = *finding {
-            *finding = match number[entry] {
-                Some(entry) => Finding::Infeasible(entry),
-                None => Finding::Open { bound: 0.0 },
-            };
-        }
-    }
-    Findings {
-        findings,
-        witnesses,
-        certificate,
-    }
+    numbers
 }
 
 fn question(
@@ -212,56 +252,62 @@ fn question(
             }),
             0,
         ) if own == *region && atoms.len() == 1 => {
+            let elements: Vec<Element> = elements(network, &atoms).collect();
             let atom = atoms.swap_remove(0);
-            match atom.terms[..] {
-                [term] if term.point != Point::Input => Ok(Question {
-                    element: network.element(term.point, term.element),
-                    atom,
-                    state: State::Open(f64::INFINITY),
-                }),
-                _ => Err(Unsupported::NotOneNeuron),
+            let neurons = atom.terms.iter().all(|t| t.point != Point::Input);
+            if elements.is_empty() || !neurons {
+                return Err(Unsupported::NotOneCondition);
             }
+            Ok(Question {
+                elements,
+                atom,
+                state: State::Open(f64::INFINITY),
+            })
         }
-        _ => Err(Unsupported::NotOneNeuron),
+        _ => Err(Unsupported::NotOneCondition),
     }
 }
 
 /// Groups taken up at once: a fixed number, so that nothing depends on the number of threads.
 const WAVE: usize = 16;
 
-struct Batch<'a> {
+pub(crate) struct Batch<'a> {
     network: &'a Network,
     region: &'a Region,
     seed: &'a [f32],
-    limits: &'a BatchLimits,
+    pub limits: &'a BatchLimits,
+    knowledge: &'a Knowledge<'a>,
+    pub nodes: &'a AtomicUsize,
     questions: Vec<Question>,
     witnesses: Vec<Vec<f32>>,
 }
 
 /// What was found of a question.
-type Found = (usize, End);
+pub(crate) type Found = (usize, End);
 
 impl Batch<'_> {
     fn settle(&mut self) -> Result<(), Unsupported> {
-        let mut knowledge = Knowledge::new(self.network, self.region.clone());
-        let targets: Vec<Element> = self.questions.iter().map(|q| q.element).collect();
-        knowledge.prepare(&targets)?;
         // Neurons of one pixel share a program; shallow layers come first, since they are cheap and
         // their witnesses meet requirements of deeper layers.
+        let cones: Vec<Vec<(usize, usize)>> = self
+            .questions
+            .iter()
+            .map(|q| q.elements.iter().map(|&e| (e.value, self.pixel(e))))
+            .map(Iterator::collect)
+            .collect();
         let mut order: Vec<usize> = (0..self.questions.len()).collect();
-        let key = |q: &Question| (q.element.value, self.pixel(q.element), q.element.index);
-        order.sort_by_key(|&q| key(&self.questions[q]));
+        order.sort_by_key(|&q| (&cones[q], self.questions[q].elements[0].index));
         let groups: Vec<Vec<usize>> = order
-            .chunk_by(|&a, &b| {
-                let (a, b) = (&self.questions[a].element, &self.questions[b].element);
-                (a.value, self.pixel(*a)) == (b.value, self.pixel(*b))
-            })
+            .chunk_by(|&a, &b| cones[a] == cones[b])
             .map(<[usize]>::to_vec)
             .collect();
         for wave in groups.chunks(WAVE) {
+            if self.limits.is_over() {
+                return Ok(());
+            }
             let found: Vec<Vec<Found>> = wave
                 .par_iter()
-                .map(|group| self.group(group, &knowledge))
+                .map(|group| self.group(group))
                 .collect::<Result<_, _>>()?;
             for (q, end) in found.into_iter().flatten() {
                 match end {
@@ -290,7 +336,7 @@ impl Batch<'_> {
     }
 
     /// Everything that can be said about the neurons of one pixel.
-    fn group(&self, group: &[usize], knowledge: &Knowledge<'_>) -> Result<Vec<Found>, Unsupported> {
+    fn group(&self, group: &[usize]) -> Result<Vec<Found>, Unsupported> {
         let group: Vec<usize> = group
             .iter()
             .copied()
@@ -299,17 +345,19 @@ impl Batch<'_> {
         if group.is_empty() {
             return Ok(Vec::new());
         }
-        let targets: Vec<Element> = group.iter().map(|&q| self.questions[q].element).collect();
+        let targets = group.iter().flat_map(|&q| &self.questions[q].elements);
+        let targets: Vec<Element> = targets.copied().collect();
         let program = Program::of(self.network, &targets)?;
-        let bounds = knowledge.bounds(&program);
-        let mut ascent = Ascent::new(&program, knowledge.ends(&program), &bounds);
+        let bounds = self.knowledge.bounds(&program);
+        let mut ascent = Ascent::new(&program, self.knowledge.ends(&program), &bounds);
+        let mut variables = program.targets.iter();
         let conditions: Vec<Vec<Condition>> = group
             .iter()
-            .zip(&program.targets)
-            .map(|(&q, &variable)| {
+            .map(|&q| {
                 let atom = &self.questions[q].atom;
+                let terms = atom.terms.iter().zip(variables.by_ref());
                 vec![Condition {
-                    terms: vec![(variable, atom.terms[0].weight)],
+                    terms: terms.map(|(term, &v)| (v, term.weight)).collect(),
                     constant: atom.constant,
                 }]
             })
@@ -330,36 +378,27 @@ impl Batch<'_> {
 
     /// Runs a point on the network, the rest of the input as in the seed, and says whether it meets a
     /// question.
-    fn confirm(&self, q: usize, program: &Program, point: &[f64]) -> Option<Vec<f32>> {
+    pub fn confirm(&self, q: usize, program: &Program, point: &[f64]) -> Option<Vec<f32>> {
         let mut input: Vec<f32> = self.seed.to_vec();
         for (&element, &value) in program.inputs.iter().zip(point) {
             let (l, u) = (self.region.lower[element], self.region.upper[element]);
             input[element] = inside(value, l, u)?;
         }
-        let question = &self.questions[q];
-        let term = question.atom.terms[0];
-        let trace = self.network.forward(&input, &Pass::keep([term.point]));
-        let value = trace.sample(term.point, 0)[term.element];
-        holds(&question.atom, value).then_some(input)
+        let atom = &self.questions[q].atom;
+        let trace = self.network.forward(&input, &Pass::keep(points([atom])));
+        holds(atom, &trace).then_some(input)
     }
 
     /// Takes a witness over for every question that it meets.
     fn learn(&mut self, input: Vec<f32>) {
-        let mut points: Vec<Point> = Vec::new();
-        for question in &self.questions {
-            let point = question.atom.terms[0].point;
-            if matches!(question.state, State::Open(_)) && !points.contains(&point) {
-                points.push(point);
-            }
-        }
+        let open = self.questions.iter();
+        let open = open.filter(|q| matches!(q.state, State::Open(_)));
+        let points = points(open.map(|q| &q.atom));
         let trace = self.network.forward(&input, &Pass::keep(points));
         let number = self.witnesses.len();
         let mut useful = false;
         for question in &mut self.questions {
-            let term = question.atom.terms[0];
-            if matches!(question.state, State::Open(_))
-                && holds(&question.atom, trace.sample(term.point, 0)[term.element])
-            {
+            if matches!(question.state, State::Open(_)) && holds(&question.atom, &trace) {
                 question.state = State::Met(number);
                 useful = true;
             }
@@ -370,97 +409,22 @@ impl Batch<'_> {
     }
 }
 
-/// Whether the executed value meets the condition.
-fn holds(atom: &Atom, value: f32) -> bool {
-    let sum = atom.terms[0].weight * f64::from(value) + atom.constant;
+/// The tensors that conditions look at.
+fn points<'a>(atoms: impl IntoIterator<Item = &'a Atom>) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for term in atoms.into_iter().flat_map(|atom| &atom.terms) {
+        if !points.contains(&term.point) {
+            points.push(term.point);
+        }
+    }
+    points
+}
+
+/// Whether an execution meets the condition.
+fn holds(atom: &Atom, trace: &Trace<f32>) -> bool {
+    let value = |term: &deepconcolic_check::Term| {
+        term.weight * f64::from(trace.sample(term.point, 0)[term.element])
+    };
+    let sum = atom.terms.iter().map(value).sum::<f64>() + atom.constant;
     if atom.strict { sum > 0.0 } else { sum >= 0.0 }
-}
-
-/// Up to sixteen neurons of one pixel.
-struct Chunk<'a> {
-    batch: &'a Batch<'a>,
-    group: &'a [usize],
-    conditions: &'a [Vec<Condition>],
-    members: &'a [usize],
-}
-
-impl Chunk<'_> {
-    fn settle(&self, ascent: &mut Ascent<'_>) -> Vec<Found> {
-        let limits = self.batch.limits;
-        let program = ascent.program;
-        let lanes = |members: &[usize]| -> Vec<&[Condition]> {
-            members.iter().map(|&m| &self.conditions[m][..]).collect()
-        };
-        // Plain bounds settle most.
-        let first = Steps { most: 1, rate: 0.0 };
-        let start = vec![ascent.start(1); self.members.len()];
-        let reached = ascent.climb(&lanes(self.members), &start, first);
-        let mut found = Vec::new();
-        let mut open = Vec::new();
-        for (&member, reached) in self.members.iter().zip(reached) {
-            if reached.bound > CLEAR {
-                found.push(self.refuted(member, ascent, &reached.part));
-            } else {
-                open.push(member);
-            }
-        }
-        let attack = Attack {
-            batches: limits.attacks,
-            steps: 30,
-        };
-        let ends: Vec<[f64; 2]> = ascent.ends.iter().map(|e| e.map(|end| end[0])).collect();
-        let asked = lanes(&open);
-        let confirm = |question: usize, point: &[f64]| {
-            let q = self.group[open[question]];
-            self.batch.confirm(q, program, point)
-        };
-        let inputs = attack.run(program, &asked, &ends, open.len() as u64, &confirm);
-        let mut left = Vec::new();
-        for (&member, input) in open.iter().zip(inputs) {
-            match input {
-                Some(input) => found.push((self.group[member], End::Witness(input))),
-                None => left.push(member),
-            }
-        }
-        found.extend(self.climb(ascent, &left));
-        found
-    }
-
-    fn climb(&self, ascent: &mut Ascent<'_>, left: &[usize]) -> Vec<Found> {
-        if left.is_empty() {
-            return Vec::new();
-        }
-        let limits = self.batch.limits;
-        let program = ascent.program;
-        let root = Steps {
-            most: limits.steps,
-            rate: 0.25,
-        };
-        let effort = Effort {
-            nodes: limits.nodes.min(limits.work / program.terms().max(1)),
-            below: Steps {
-                most: 8,
-                rate: 0.15,
-            },
-            deadline: None,
-        };
-        let asked: Vec<&[Condition]> = left.iter().map(|&m| &self.conditions[m][..]).collect();
-        let start = vec![ascent.start(1); left.len()];
-        let reached = ascent.climb(&asked, &start, root);
-        let mut found = Vec::new();
-        for (&member, reached) in left.iter().zip(reached) {
-            let q = self.group[member];
-            let confirm = |point: &[f64]| self.batch.confirm(q, program, point);
-            let conditions = &self.conditions[member];
-            let end = phases::refute(ascent, conditions, reached, &effort, &confirm);
-            found.push((q, end));
-        }
-        found
-    }
-
-    fn refuted(&self, member: usize, ascent: &Ascent<'_>, part: &crate::ascent::Part) -> Found {
-        let leaf = phases::leaf(ascent, part);
-        let proof = vec![deepconcolic_check::Tree::Leaf(leaf)];
-        (self.group[member], End::Refuted(proof))
-    }
 }

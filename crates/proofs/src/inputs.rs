@@ -62,7 +62,7 @@ pub(crate) fn refute(
     conditions: &[Condition],
     ends: Vec<[f64; 2]>,
     bounds: Vec<[f64; 2]>,
-    effort: &Effort,
+    effort: &Effort<'_>,
     confirm: &Confirm<'_>,
 ) -> End {
     let question = Question {
@@ -87,7 +87,7 @@ pub(crate) fn refute(
         cut: None,
     };
     let judged = question.judge(&[whole]);
-    let mut nodes = judged.len();
+    let mut nodes = effort.nodes_from(judged.len());
     if let Some(input) = question.follow(&mut walker, &judged, confirm) {
         return End::Witness(input);
     }

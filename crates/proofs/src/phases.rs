@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicUsize, Ordering as Access};
 use std::time::Instant;
 
 use deepconcolic_check::{Leaf, Proof, Split};
@@ -15,18 +17,61 @@ use crate::tree::Growing;
 
 /// How far branching may go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Effort {
+pub(crate) struct Effort<'a> {
     /// Most parts that are bounded.
     pub nodes: usize,
     /// Steps of ascent at each part below the root.
     pub below: Steps,
     /// When to give up whatever the count; only a caller who was given a time has one.
     pub deadline: Option<Instant>,
+    /// Counts the parts that are bounded.
+    pub spent: &'a AtomicUsize,
 }
 
-impl Effort {
+impl Effort<'_> {
     pub fn is_over(&self) -> bool {
         self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+impl<'a> Effort<'a> {
+    /// A count that starts at some parts.
+    pub fn nodes_from(&self, count: usize) -> Nodes<'a> {
+        Nodes {
+            count,
+            spent: self.spent,
+        }
+    }
+}
+
+/// Counts parts. However a search ends, they are then booked.
+#[derive(Debug)]
+pub(crate) struct Nodes<'a> {
+    count: usize,
+    spent: &'a AtomicUsize,
+}
+
+impl AddAssign<usize> for Nodes<'_> {
+    fn add_assign(&mut self, parts: usize) {
+        self.count += parts;
+    }
+}
+
+impl PartialEq<usize> for Nodes<'_> {
+    fn eq(&self, most: &usize) -> bool {
+        self.count == *most
+    }
+}
+
+impl PartialOrd<usize> for Nodes<'_> {
+    fn partial_cmp(&self, most: &usize) -> Option<Ordering> {
+        self.count.partial_cmp(most)
+    }
+}
+
+impl Drop for Nodes<'_> {
+    fn drop(&mut self) {
+        self.spent.fetch_add(self.count, Access::Relaxed);
     }
 }
 
@@ -98,7 +143,7 @@ pub(crate) fn refute(
     ascent: &mut Ascent<'_>,
     conditions: &[Condition],
     root: Reached,
-    effort: &Effort,
+    effort: &Effort<'_>,
     confirm: &Confirm<'_>,
 ) -> End {
     let mut tree = Growing::new();
@@ -111,7 +156,7 @@ pub(crate) fn refute(
         reached: root,
         at: 0,
     });
-    let mut nodes = 1;
+    let mut nodes = effort.nodes_from(1);
     // Workspaces of the groups but the first; most questions end before there are any.
     let mut others: Vec<Ascent<'_>> = Vec::new();
     while let Some(worst) = open.peek() {

@@ -1,5 +1,6 @@
 //! One requirement over one box: a witness, a certificate that none exists, or how far it got.
 
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use deepconcolic_check::{
@@ -21,9 +22,12 @@ use crate::program::Program;
 
 /// How far a proof may go. Limits count nodes; the deadline is for callers who were given a time.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Limits<'a> {
     /// Most parts of the region that are bounded, for each alternative.
     pub nodes: usize,
+    /// Most parts times coefficients of the part of the network that matters: a large one gets
+    /// fewer parts.
+    pub work: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Batches of sixteen points that gradient steps start from for each alternative that rounds of
@@ -31,15 +35,19 @@ pub struct Limits {
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
+    /// Counts the parts that are bounded.
+    pub spent: Option<&'a AtomicUsize>,
 }
 
-impl Default for Limits {
+impl Default for Limits<'_> {
     fn default() -> Self {
         Self {
             nodes: 10_000,
+            work: usize::MAX,
             deadline: None,
             attacks: 4,
             few_inputs: 12,
+            spent: None,
         }
     }
 }
@@ -67,7 +75,7 @@ pub fn prove(
     model: &Digest,
     requirement: &Requirement,
     region: &Region,
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Verdict, Unsupported> {
     let alternatives = cases(requirement, network, region)?;
     let goal = requirement.goal();
@@ -129,7 +137,7 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
 /// Alternatives over the same box.
 struct Scene<'a> {
     network: &'a Network,
-    limits: &'a Limits,
+    limits: Limits<'a>,
     cases: Vec<&'a Case>,
     program: Program,
     conditions: Vec<Vec<Condition>>,
@@ -170,6 +178,8 @@ const BELOW: Steps = Steps {
 /// Which part of an attack is made before anything is proven, and after each of the first rounds: what
 /// is easy to refute must not wait for it.
 const SHARES: [usize; 3] = [16, 8, 2];
+/// Takes the counts that nobody asked for.
+static NOBODY: AtomicUsize = AtomicUsize::new(0);
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
@@ -181,11 +191,16 @@ impl<'a> Scene<'a> {
     fn new(
         network: &'a Network,
         goal: &'a Formula,
-        limits: &'a Limits,
+        limits: &'a Limits<'a>,
         cases: Vec<&'a Case>,
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
         let executor = |case: &&'a Case| Executor::new(network, goal, case);
+        let most = limits.work / program.terms().max(1);
+        let limits = Limits {
+            nodes: limits.nodes.min(most.max(1)),
+            ..*limits
+        };
         Ok(Self {
             executors: cases.iter().map(executor).collect(),
             network,
@@ -305,6 +320,7 @@ impl<'a> Scene<'a> {
             nodes,
             below: BELOW,
             deadline: self.limits.deadline,
+            spent: self.limits.spent.unwrap_or(&NOBODY),
         };
         let conditions = &self.conditions[case];
         if let Some(root) = root {

@@ -2,7 +2,7 @@
 
 use deepconcolic_check::{Expectation, check, sha256};
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_proofs::{BatchLimits, Finding, Findings, prove_neurons, regions};
+use deepconcolic_proofs::{BatchLimits, Finding, Findings, Prover, regions};
 use deepconcolic_spec::{
     Domain, Extent, Formula, Input, Inputs, Norm, Pixels, Quantifier, Requirement, SearchSpace,
 };
@@ -39,7 +39,9 @@ fn find(network: &Network, radius: f64) -> Findings {
         .map(|(_, _, r)| r)
         .collect();
     let limits = BatchLimits::default();
-    prove_neurons(network, &sha256(b"m"), &requirements, &boxes, &limits).unwrap()
+    let model = sha256(b"m");
+    let mut prover = Prover::new(network, &model, &boxes[0]);
+    prover.settle(&requirements, &limits).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use deepconcolic_check::{Expectation, check, sha256};
 use deepconcolic_dataset::{Dataset, OpenOptions};
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_network::{Pass, Point};
-use deepconcolic_proofs::{BatchLimits, Finding, prove_neurons, regions};
+use deepconcolic_proofs::{BatchLimits, Finding, Prover, regions};
 use deepconcolic_spec::{
     Domain, Extent, Formula, Input, Inputs, Norm, Pixels, Quantifier, Requirement, SearchSpace,
 };
@@ -64,7 +64,8 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
     };
     let start = Instant::now();
     let boxes = regions(&space, &[seed]);
-    let found = prove_neurons(&network, &digest, &requirements, &boxes, &limits)
+    let found = Prover::new(&network, &digest, &boxes[0])
+        .settle(&requirements, &limits)
         .map_err(|e| BenchError::NoModel(e.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();
     println!(

@@ -5,6 +5,7 @@ mod bed;
 mod contract;
 mod disk;
 mod kills;
+mod proofs;
 mod refusals;
 mod regions;
 mod replays;

@@ -1,0 +1,286 @@
+//! What accepted certificates say of a search region, and which requirements follow.
+//!
+//! A certificate refutes statements about one input. Many requirements follow from few of them: a
+//! section of a neuron's range from a bound of the neuron, a cardinality from enough of its members,
+//! thousands of pairs of neurons from one neuron whose sign never changes. So requirements need not be
+//! named by a certificate; what follows is worked out here, part of the region by part.
+
+use std::collections::{HashMap, HashSet};
+
+use deepconcolic_network::{Network, Point};
+use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
+use deepconcolic_spec::{Formula, Relation, Requirement, Signature};
+
+use crate::certificate::{Certificate, Region};
+use crate::error::Rejection;
+use crate::question::{Atom, Reader, Term, cases};
+use crate::verdict::parse;
+
+/// The terms of a condition in a fixed order, weights as bits.
+type Terms = Vec<(Point, usize, u64)>;
+
+/// The easiest condition with some terms that is known to be impossible.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    constant: f64,
+    strict: bool,
+}
+
+impl Limit {
+    /// Whether a condition with the same terms is at least as hard to meet.
+    #[expect(clippy::float_cmp, reason = "constants are stored numbers")]
+    fn covers(self, constant: f64, strict: bool) -> bool {
+        constant < self.constant || (constant == self.constant && (strict || !self.strict))
+    }
+}
+
+/// What is impossible over one part of the region.
+#[derive(Debug, Clone, Default)]
+struct Facts {
+    conditions: HashMap<Terms, Limit>,
+    /// Requirements that are no single condition.
+    whole: HashSet<String>,
+}
+
+fn key(terms: &[Term]) -> Terms {
+    let rank = |point: Point| match point {
+        Point::Input => (0, 0),
+        Point::Pre(layer) => (1, layer),
+        Point::Post(layer) => (2, layer),
+        Point::Logits => (3, 0),
+        Point::Output(output) => (4, output),
+    };
+    let key = terms
+        .iter()
+        .map(|t| (t.point, t.element, t.weight.to_bits()));
+    let mut key: Terms = key.collect();
+    key.sort_unstable_by_key(|&(point, element, weight)| (rank(point), element, weight));
+    key
+}
+
+impl Facts {
+    fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.whole.is_empty()
+    }
+
+    fn learn(&mut self, atom: &Atom) {
+        let new = Limit {
+            constant: atom.constant,
+            strict: atom.strict,
+        };
+        let known = self.conditions.entry(key(&atom.terms)).or_insert(new);
+        if !known.covers(new.constant, new.strict) {
+            *known = new;
+        }
+    }
+}
+
+/// What accepted certificates say of a region that is a union of boxes.
+#[derive(Debug, Clone)]
+pub struct Grounds {
+    reader: Reader,
+    signature: Signature,
+    boxes: Vec<Region>,
+    /// What holds in every box, and what holds in each.
+    everywhere: Facts,
+    local: Vec<Facts>,
+}
+
+impl Grounds {
+    /// Nothing yet.
+    pub fn new(network: &Network, boxes: Vec<Region>) -> Self {
+        let signature = Signature::of(network);
+        Self {
+            reader: Reader {
+                depth: signature.depth(),
+            },
+            signature,
+            everywhere: Facts::default(),
+            local: vec![Facts::default(); boxes.len()],
+            boxes,
+        }
+    }
+
+    /// Takes over what a certificate says that [`check`](crate::check) has accepted, for the boxes of
+    /// the region that lie in its own.
+    pub fn learn(&mut self, network: &Network, certificate: &Certificate) -> Result<(), Rejection> {
+        let about = |inner: &Region| certificate.regions.iter().any(|r| r.contains(inner));
+        let about: Vec<usize> = (0..self.boxes.len())
+            .filter(|&b| about(&self.boxes[b]))
+            .collect();
+        for (entry, content) in certificate.entries.iter().enumerate() {
+            let requirement = parse(&content.requirement, &self.signature)
+                .map_err(|reason| Rejection::Question { entry, reason })?;
+            let atom = only_condition(network, &requirement, &certificate.regions[0]);
+            let whole = atom.is_none().then(|| requirement.to_string());
+            let learn = |facts: &mut Facts| {
+                if let Some(atom) = &atom {
+                    facts.learn(atom);
+                }
+                facts.whole.extend(whole.clone());
+            };
+            if about.len() == self.boxes.len() {
+                learn(&mut self.everywhere);
+            } else {
+                for &b in &about {
+                    learn(&mut self.local[b]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no input of the region (no two inputs of one box, if it is about two) meets a
+    /// requirement.
+    pub fn refute(&self, requirement: &Requirement) -> bool {
+        // Boxes of which nothing is known for themselves are all alike.
+        let plain = self.local.iter().position(Facts::is_empty);
+        let is_needed = |b: &usize| !self.local[*b].is_empty() || Some(*b) == plain;
+        let mut needed = (0..self.boxes.len()).filter(is_needed);
+        !self.boxes.is_empty() && needed.all(|b| self.refute_in(b, requirement))
+    }
+
+    /// The same of one box.
+    pub fn refute_in(&self, number: usize, requirement: &Requirement) -> bool {
+        let places = [&self.everywhere, &self.local[number]];
+        let known = |facts: &&Facts| {
+            !facts.whole.is_empty() && facts.whole.contains(&requirement.to_string())
+        };
+        places.iter().any(known) || self.refutes(&places, &requirement.goal().nnf())
+    }
+
+    /// Of some pairs of neurons, those that cannot be met in the region: in every box the condition
+    /// or the decision cannot change as it would have to.
+    pub fn refuted_pairs(
+        &self,
+        pairs: &dyn Pairs,
+        group: usize,
+        sizes: (usize, usize),
+        among: &BitSet,
+    ) -> BitSet {
+        let mut left = if self.boxes.is_empty() {
+            BitSet::new(among.len())
+        } else {
+            among.clone()
+        };
+        // Boxes of which nothing is known for themselves are all alike.
+        let plain = self.local.iter().position(Facts::is_empty);
+        for number in 0..self.boxes.len() {
+            if !self.local[number].is_empty() || Some(number) == plain {
+                left = self.refuted_pairs_in(number, pairs, group, sizes, &left);
+            }
+        }
+        left
+    }
+
+    /// The same of one box.
+    pub fn refuted_pairs_in(
+        &self,
+        number: usize,
+        pairs: &dyn Pairs,
+        group: usize,
+        sizes: (usize, usize),
+        among: &BitSet,
+    ) -> BitSet {
+        let places = [&self.everywhere, &self.local[number]];
+        let stuck = |change: Change, layer: usize, neurons: usize| -> Vec<bool> {
+            let stuck = |neuron| is_stuck(&places, change, layer, neuron);
+            (0..neurons).map(stuck).collect()
+        };
+        let (before, layer) = pairs.layers(group);
+        let (condition, decision) = pairs.changes();
+        let conditions = stuck(condition, before, sizes.0);
+        let decisions = stuck(decision, layer, sizes.1);
+        let mut refuted = BitSet::new(among.len());
+        for slot in among.iter() {
+            let (i, j) = pairs.neurons(group, slot);
+            if conditions[i] || decisions[j] {
+                refuted.insert(slot);
+            }
+        }
+        refuted
+    }
+
+    /// Whether a formula in normal form is impossible. A condition on the second input alone is one
+    /// on any input of the box.
+    fn refutes(&self, places: &[&Facts; 2], formula: &Formula) -> bool {
+        let part = |part: &Formula| self.refutes(places, part);
+        match formula {
+            Formula::Compare(comparison) => {
+                let mut inputs = comparison.linear.terms.iter().map(|(_, var)| var.input);
+                let first = inputs.next();
+                if first.is_none() || inputs.any(|input| Some(input) != first) {
+                    return false;
+                }
+                let atoms = self.reader.atoms(comparison);
+                let mut all = atoms.iter().map(|atom| has(places, atom));
+                // An equation is two conditions; `!=` is none.
+                comparison.relation != Relation::Ne && all.any(|refuted| refuted)
+            }
+            Formula::And(of) => of.iter().any(part),
+            Formula::Or(of) => of.iter().all(part),
+            Formula::Count {
+                of,
+                relation: Relation::Ge,
+                count,
+            } => of.iter().filter(|f| !part(f)).count() < *count,
+            Formula::Count { .. }
+            | Formula::Within { .. }
+            | Formula::Distance { .. }
+            | Formula::Not(_)
+            | Formula::Iff(..)
+            | Formula::Xor(..) => false,
+        }
+    }
+}
+
+fn has(places: &[&Facts; 2], atom: &Atom) -> bool {
+    let key = key(&atom.terms);
+    let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
+    limits
+        .into_iter()
+        .any(|limit| limit.covers(atom.constant, atom.strict))
+}
+
+/// Whether a neuron cannot change as a pair asks.
+fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -> bool {
+    let u = |weight: f64, strict: bool| Atom {
+        terms: vec![Term {
+            point: Point::Pre(layer),
+            element: neuron,
+            weight,
+        }],
+        constant: 0.0,
+        strict,
+    };
+    match change {
+        Change::Sign => has(places, &u(1.0, false)) || has(places, &u(-1.0, true)),
+        // From l to h, |u| grows by less than the factor.
+        Change::Value(sigma) => {
+            let end = |weight: f64| {
+                let key = key(&u(weight, false).terms);
+                let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
+                limits
+                    .map(|limit| -limit.constant)
+                    .fold(f64::INFINITY, f64::min)
+            };
+            // u is at most `high`, and -u at most `low`.
+            let (high, low) = (end(1.0), end(-1.0));
+            let grows_less = |least: f64, most: f64| {
+                least > 0.0 && most < (sigma * least).next_down() && most.is_finite()
+            };
+            grows_less(-low, high) || grows_less(-high, low)
+        }
+    }
+}
+
+/// The condition that a requirement is, if it is a single one and asks for no box of its own.
+fn only_condition(network: &Network, requirement: &Requirement, region: &Region) -> Option<Atom> {
+    let mut alternatives = cases(requirement, network, region).ok()?;
+    let case = alternatives.pop()?;
+    let whole = matches!(requirement.goal(), Formula::Compare(_));
+    match (&case.atoms[..], alternatives.is_empty()) {
+        ([atom], true) if whole => Some(atom.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! The stage of a run that tries what is open for infeasibility over the whole search region, with
+//! certificates that `check` accepts. Witnesses found on the way enter the suite like any other.
+
+mod balls;
+mod pairs;
+mod work;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use deepconcolic_check::{Digest, Slot};
+use deepconcolic_concolic::{Campaign, Limits, Round, Seeds};
+use deepconcolic_network::Network;
+use deepconcolic_spec::SearchSpace;
+use deepconcolic_spec::criteria::{BitSet, Family};
+
+use crate::exit::Failure;
+use work::Work;
+
+/// The folder of certificates in that of a run.
+pub const CERTIFICATES: &str = "certificates";
+/// How the file of a certificate ends.
+pub const EXTENSION: &str = "certificate";
+
+/// What proofs came to.
+#[derive(Default)]
+pub struct Proven {
+    /// By group and slot: a certificate that shows it to be infeasible, -1 for none. Groups of which
+    /// nothing is known are empty.
+    certificates: Vec<Vec<i32>>,
+    /// Upper bounds on the values of requirements that stay open.
+    pub bounds: HashMap<Slot, f32>,
+    /// Parts of the region that were bounded.
+    pub nodes: usize,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Proven {
+    /// The infeasible requirements of a group.
+    pub fn of_group(&self, group: usize, slots: usize) -> BitSet {
+        let mut set = BitSet::new(slots);
+        for (slot, _) in self.numbers(group) {
+            set.insert(slot);
+        }
+        set
+    }
+
+    /// The infeasible requirements of a group and their certificates.
+    pub fn numbers(&self, group: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let group = self.certificates.get(group).map_or(&[][..], Vec::as_slice);
+        let known = group.iter().enumerate().filter(|(_, number)| **number >= 0);
+        known.map(|(slot, &number)| (slot, i64::from(number)))
+    }
+
+    /// All infeasible requirements.
+    pub fn infeasible(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.certificates.len()).flat_map(|group| {
+            self.numbers(group).map(move |(slot, _)| Slot {
+                group: group as u32,
+                slot: slot as u32,
+            })
+        })
+    }
+
+    fn refute(&mut self, family: &dyn Family, slot: Slot, certificate: i32) {
+        let groups = family.groups();
+        self.certificates.resize_with(groups.len(), Vec::new);
+        let numbers = &mut self.certificates[slot.group as usize];
+        numbers.resize(groups[slot.group as usize].slots(), -1);
+        numbers[slot.slot as usize] = certificate;
+    }
+}
+
+/// What proofs work on.
+pub struct Stage<'a> {
+    pub network: &'a Network,
+    pub family: &'a dyn Family,
+    pub space: &'a SearchSpace,
+    pub seeds: &'a Seeds,
+    pub model: Digest,
+    pub folder: PathBuf,
+    /// When to give up: searches go on after proofs.
+    pub deadline: Option<Instant>,
+}
+
+/// Takes a round that adds witnesses.
+pub type Record<'r> = dyn FnMut(&Campaign<'_>, &Round) -> Result<(), Failure> + 'r;
+
+impl Stage<'_> {
+    /// Tries everything that is open until time is up. Rounds that add witnesses are handed to
+    /// `record`.
+    pub fn run(
+        &self,
+        campaign: &mut Campaign<'_>,
+        limits: &Limits<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<Proven, Failure> {
+        let mut work = Work::new(self, limits);
+        if let Some(pairs) = self.family.pairs() {
+            work.pairs(pairs, campaign)?;
+        } else {
+            work.all(campaign, record)?;
+            work.balls(campaign, record)?;
+        }
+        Ok(work.finish())
+    }
+}
+
+/// The file of a certificate.
+pub fn file(folder: &Path, number: i64) -> PathBuf {
+    folder.join(format!("{number:05}.{EXTENSION}"))
+}

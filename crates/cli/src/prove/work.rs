@@ -1,0 +1,281 @@
+//! Proofs under way: requirements of one input, group by group and part by part.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Instant;
+
+use deepconcolic_check::{Grounds, Region, Slot};
+use deepconcolic_concolic::{Campaign, Limits};
+use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, Settled, regions};
+use deepconcolic_spec::Requirement;
+
+use super::{Proven, Record, Stage, file};
+use crate::exit::Failure;
+
+/// Neurons whose requirements are taken up at once, and requirements of a file.
+const NEURONS: usize = 512;
+const WRITTEN: usize = 128;
+/// More balls than this are first proven over as one box that holds them all.
+pub const FEW: usize = 4;
+/// Values of neurons that the open requirements of a group may name together.
+const MOST_NAMED: usize = 1 << 28;
+
+/// A requirement and its place.
+pub type Asked = (Slot, Requirement);
+
+pub struct Work<'a> {
+    pub stage: &'a Stage<'a>,
+    pub limits: &'a Limits<'a>,
+    /// The boxes of the search region, each with a point in it.
+    pub boxes: Vec<(Region, Vec<f32>)>,
+    pub grounds: Grounds,
+    pub proven: Proven,
+    /// The number of the next certificate.
+    number: i32,
+    /// How many requirements time did not suffice for, how many are too large, and what was in the way
+    /// of how many.
+    pub late: usize,
+    large: usize,
+    reasons: BTreeMap<String, usize>,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(stage: &'a Stage<'a>, limits: &'a Limits<'a>) -> Self {
+        let seeds: Vec<Vec<f32>> = stage.seeds.iter().map(<[f32]>::to_vec).collect();
+        let boxes = regions(stage.space, &seeds);
+        let plain = boxes.iter().map(|(region, _)| region.clone()).collect();
+        Self {
+            grounds: Grounds::new(stage.network, plain),
+            stage,
+            limits,
+            boxes,
+            proven: Proven::default(),
+            number: 0,
+            late: 0,
+            large: 0,
+            reasons: BTreeMap::new(),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.limits.is_interrupted() || self.stage.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// One box for each part of the search region; one that holds them all when they are many.
+    fn few_boxes(&self) -> Vec<(Region, Vec<f32>)> {
+        if self.boxes.len() <= FEW {
+            return self.boxes.clone();
+        }
+        let (mut hull, seed) = self.boxes[0].clone();
+        for (region, _) in &self.boxes {
+            for (low, other) in hull.lower.iter_mut().zip(&region.lower) {
+                *low = low.min(*other);
+            }
+            for (high, other) in hull.upper.iter_mut().zip(&region.upper) {
+                *high = high.max(*other);
+            }
+        }
+        vec![(hull, seed)]
+    }
+
+    /// Few boxes, ready for questions.
+    pub fn places(&self, campaign: &Campaign<'_>) -> Vec<Place<'a>> {
+        let boxes = self.few_boxes();
+        boxes.iter().map(|b| self.place(b, campaign)).collect()
+    }
+
+    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign<'_>) -> Place<'a> {
+        let tests = campaign.suite().tests().iter().map(|t| &t.input[..]);
+        Place::new(self.stage.network, &self.stage.model, region, tests)
+    }
+
+    pub fn full(&self) -> PlaceLimits {
+        PlaceLimits {
+            conditions: BatchLimits {
+                deadline: self.stage.deadline,
+                ..BatchLimits::default()
+            },
+            ..PlaceLimits::default()
+        }
+    }
+
+    /// Everything that is open, over few boxes.
+    pub fn all(
+        &mut self,
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<(), Failure> {
+        let mut places = self.places(campaign);
+        for group in 0..self.stage.family.groups().len() {
+            let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
+            if self.named(group, &open) > MOST_NAMED {
+                self.large += open.len();
+                continue;
+            }
+            for slots in open.chunks(self.size(group)) {
+                if self.is_over() {
+                    self.late += slots.len();
+                    continue;
+                }
+                let mut left = self.asked(group, slots);
+                for place in &mut places {
+                    let limits = self.full();
+                    left = self.narrow(place, left, &limits, campaign, record)?;
+                }
+                for (slot, _) in left {
+                    self.refute(slot);
+                }
+            }
+        }
+        self.proven.nodes += places.iter().map(Place::nodes).sum::<usize>();
+        Ok(())
+    }
+
+    /// Slots taken up at once.
+    fn size(&self, group: usize) -> usize {
+        let group = &self.stage.family.groups()[group];
+        match group.layer {
+            Some(layer) => {
+                let neurons = self.stage.network.layers()[layer].neurons();
+                NEURONS * group.slots().div_ceil(neurons.max(1)).max(1)
+            }
+            None => WRITTEN,
+        }
+    }
+
+    /// How many values the open requirements of a group name; those of a layer are all alike.
+    fn named(&self, group: usize, open: &[usize]) -> usize {
+        let alike = self.stage.family.groups()[group].layer.is_some();
+        let first = open.first().filter(|_| alike);
+        let first = first.and_then(|&slot| self.stage.family.requirement(group, slot).ok());
+        let mut each = 0;
+        if let Some(requirement) = first {
+            requirement.formula.each_variable(&mut |_| each += 1);
+        }
+        each * open.len()
+    }
+
+    pub fn asked(&mut self, group: usize, slots: &[usize]) -> Vec<Asked> {
+        let mut asked = Vec::with_capacity(slots.len());
+        for &slot in slots {
+            match self.stage.family.requirement(group, slot) {
+                Ok(requirement) => {
+                    let (group, slot) = (group as u32, slot as u32);
+                    asked.push((Slot { group, slot }, requirement));
+                }
+                Err(why) => self.excuse(&why),
+            }
+        }
+        asked
+    }
+
+    /// Of some requirements those that cannot be met in a place.
+    pub fn narrow(
+        &mut self,
+        place: &mut Place<'_>,
+        asked: Vec<Asked>,
+        limits: &PlaceLimits,
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<Vec<Asked>, Failure> {
+        let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
+        let settled = place.settle(&requirements, limits);
+        self.learn(&settled)?;
+        for ((slot, _), bound) in asked.iter().zip(&settled.bounds) {
+            if let Some(bound) = bound {
+                let known = self.proven.bounds.entry(*slot).or_insert(f32::NEG_INFINITY);
+                *known = known.max(*bound as f32);
+            }
+        }
+        for why in settled.reasons.iter().flatten() {
+            self.excuse(why);
+        }
+        if let Some(round) = campaign.admit(self.proposals(settled.witnesses)) {
+            record(campaign, &round)?;
+        }
+        let region = place.region();
+        let about: Vec<usize> = (0..self.boxes.len())
+            .filter(|&b| region.contains(&self.boxes[b].0))
+            .collect();
+        let everywhere = about.len() == self.boxes.len();
+        let refuted = |(_, requirement): &Asked| {
+            let mut boxes = about.iter();
+            if everywhere {
+                self.grounds.refute(requirement)
+            } else {
+                boxes.all(|&b| self.grounds.refute_in(b, requirement))
+            }
+        };
+        Ok(asked.into_iter().filter(refuted).collect())
+    }
+
+    /// Takes over what was shown, and keeps it.
+    pub fn learn(&mut self, settled: &Settled) -> Result<(), Failure> {
+        if settled.certificate.entries.is_empty() {
+            return Ok(());
+        }
+        let learned = self.grounds.learn(self.stage.network, &settled.certificate);
+        learned.map_err(|why| Failure::Internal(why.to_string()))?;
+        self.write(&settled.certificate.to_bytes())
+    }
+
+    /// Notes what is in the way of a requirement.
+    pub fn excuse(&mut self, why: &str) {
+        *self.reasons.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// Enters that a requirement is infeasible.
+    pub fn refute(&mut self, slot: Slot) {
+        // What was learned last has completed the proof.
+        let last = (self.number - 1).max(0);
+        self.proven.refute(self.stage.family, slot, last);
+    }
+
+    /// Witnesses with the seed each lies nearest to.
+    fn proposals(&self, witnesses: Vec<Vec<f32>>) -> Vec<(Vec<f32>, usize)> {
+        let (space, seeds) = (self.stage.space, self.stage.seeds);
+        let root = |input: &[f32]| {
+            let distances = (0..seeds.len()).map(|s| (space.distance(input, seeds.input(s)), s));
+            let nearest = distances.min_by(|a, b| a.0.total_cmp(&b.0));
+            nearest.map_or(0, |(_, s)| s)
+        };
+        witnesses
+            .into_iter()
+            .map(|input| {
+                let root = root(&input);
+                (input, root)
+            })
+            .collect()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let folder = &self.stage.folder;
+        let path = file(folder, self.number.into());
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::Usage(format!("{} cannot be made: {e}", folder.display())))?;
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(bytes)
+            .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
+        self.number += 1;
+        Ok(file.commit()?)
+    }
+
+    /// What came of it all.
+    pub fn finish(mut self) -> Proven {
+        let mut note = |count: usize, what: &str| {
+            if count > 0 {
+                let notes = &mut self.proven.notes;
+                notes.push(format!(
+                    "proofs were not tried for {count} requirements: {what}"
+                ));
+            }
+        };
+        note(self.late, "the time for proofs was up");
+        note(self.large, "together they name too many neurons");
+        for (why, &count) in &self.reasons {
+            note(count, why);
+        }
+        self.proven
+    }
+}

@@ -1,0 +1,223 @@
+//! What a run says is infeasible: random tests never meet it, `check` finds it to follow from the
+//! certificates, and notices when it does not.
+
+use std::fs;
+
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::write::NpzWriter;
+
+use crate::bed::{Bed, IMAGES, Left, TABLE, count, deepconcolic, said};
+
+/// Exit code and what is printed.
+fn check(run: &Left) -> (i32, String) {
+    let output = deepconcolic(&["check", run.0.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap() + &said(&output);
+    (output.status.code().unwrap(), text)
+}
+
+/// A run, and how many of its requirements are infeasible. As many are so in `run.json`, `check`
+/// agrees, and nothing that random tests cover is among them.
+fn settled(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, usize) {
+    let run = bed.run(name, subject, flags);
+    let (code, text) = check(&run);
+    assert_eq!(code, 0, "{flags:?}: {text}");
+    let (state, _) = run.requirements();
+    let infeasible = count(&state, 2);
+    let summary = run.summary();
+    assert_eq!(
+        summary["requirements"]["infeasible"], infeasible,
+        "{flags:?}"
+    );
+    assert!(summary["executions"]["nodes"].as_u64().unwrap() > 0);
+    let said = format!("; {infeasible} requirements cannot be met");
+    assert!(text.contains(&said), "{text}");
+    let random = [flags, &["--strategy", "random", "--max-executions", "5000"]].concat();
+    let random = bed.run(&format!("{name}-random"), subject, &random);
+    let (met, _) = random.requirements();
+    let both = state.iter().zip(&met).filter(|pair| *pair == (&2, &1));
+    assert_eq!(both.count(), 0, "{flags:?}");
+    (run, infeasible)
+}
+
+#[test]
+fn criteria_of_one_input() {
+    let bed = Bed::new();
+    for (criterion, more) in [
+        ("nc", [].as_slice()),
+        ("nbc", &[]),
+        ("kmnc", &["--sections", "12"]),
+        ("tknc", &["--top", "1"]),
+    ] {
+        let flags = ["--criterion", criterion, "--seeds", "2", "--radius", "0.02"];
+        let flags = [&flags[..], more].concat();
+        let (run, infeasible) = settled(&bed, criterion, TABLE, &flags);
+        assert!(infeasible > 0, "{criterion}");
+        // Little is left: the network is small.
+        let (state, _) = run.requirements();
+        assert!(count(&state, 0) * 20 <= state.len(), "{criterion}");
+    }
+}
+
+#[test]
+fn formulas_of_every_form() {
+    let bed = Bed::new();
+    let text = "exists x: v[x][4,0] > 20 and v[x][4,1] > 20\n\
+                forall x: u[x][2,0] <= 100\n\
+                forall x: u[x][2,0] <= 100 and |{ap[x][2,i] for i in neurons(2)}| >= 0\n\
+                exists x: |{u[x][2,i] > 50 for i in neurons(2)}| >= 2\n\
+                exists x1, x2: u[x1][2,0] > 50 and u[x2][2,0] < -50\n\
+                exists x1, x2: u[x1][2,0] - u[x2][2,0] > 1000\n\
+                exists x: u[x][2,0] > -1000\n";
+    let file = bed.file("own.dr", text);
+    let flags = ["--requirements", &file, "--seeds", "2", "--radius", "0.05"];
+    let (run, _) = settled(&bed, "own", TABLE, &flags);
+    let (state, _) = run.requirements();
+    // The sixth compares two inputs within one condition, which proofs leave alone.
+    assert_eq!(state, [2, 2, 2, 2, 2, 0, 1]);
+}
+
+#[test]
+fn pairs_follow_from_neurons() {
+    let bed = Bed::new();
+    for criterion in ["ssc", "vsc", "svc", "vvc"] {
+        let flags = [
+            "--criterion",
+            criterion,
+            "--seeds",
+            "2",
+            "--radius",
+            "0.02",
+            "--max-executions",
+            "600",
+        ];
+        let run = bed.run(criterion, IMAGES, &flags);
+        let (code, text) = check(&run);
+        assert_eq!(code, 0, "{criterion}: {text}");
+        let (state, _) = run.requirements();
+        assert!(count(&state, 2) > 1000, "{criterion}");
+        let infeasible = &run.summary()["requirements"]["infeasible"];
+        assert_eq!(*infeasible, count(&state, 2), "{criterion}");
+    }
+}
+
+#[test]
+fn many_balls_are_proven_one_by_one() {
+    let bed = Bed::new();
+    // A box round all the balls is most of the domain.
+    for criterion in ["kmnc", "tknc"] {
+        let flags = [
+            "--criterion",
+            criterion,
+            "--seeds",
+            "12",
+            "--radius",
+            "0.01",
+        ];
+        let flags = [&flags[..], &["--sections", "12", "--top", "1"]].concat();
+        let (run, infeasible) = settled(&bed, criterion, TABLE, &flags);
+        let (state, _) = run.requirements();
+        let unresolved = count(&state, 0);
+        assert!(infeasible > 4 * unresolved, "{infeasible}, {unresolved}");
+    }
+}
+
+/// The arrays of `requirements.npz` with one of them changed.
+fn rewrite(run: &Left, change: impl Fn(&mut Vec<u8>)) {
+    let path = run.0.join("requirements.npz");
+    let mut file = NpzReader::open(&path).unwrap();
+    let mut state: Vec<u8> = file.read("state").unwrap().values;
+    let whole =
+        ["test", "test2", "certificate"].map(|name| (name, file.read::<i64>(name).unwrap().values));
+    let bound: Vec<f32> = file.read("bound").unwrap().values;
+    change(&mut state);
+    let rows = [state.len()];
+    let mut file = NpzWriter::create(&path).unwrap();
+    file.add("state", &rows, &state).unwrap();
+    file.add("bound", &rows, &bound).unwrap();
+    for (name, values) in whole {
+        file.add(name, &rows, &values).unwrap();
+    }
+    file.finish().unwrap();
+}
+
+#[test]
+fn what_does_not_follow_is_noticed() {
+    let bed = Bed::new();
+    let flags = [
+        "--criterion",
+        "kmnc",
+        "--sections",
+        "8",
+        "--seeds",
+        "2",
+        "--radius",
+        "0.02",
+    ];
+    let (run, infeasible) = settled(&bed, "run", TABLE, &flags);
+    assert!(infeasible > 1);
+    let folder = run.0.join("certificates");
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    // A broken file, and a missing one.
+    let bytes = fs::read(&files[0]).unwrap();
+    let mut broken = bytes.clone();
+    broken[100] ^= 1;
+    fs::write(&files[0], &broken).unwrap();
+    let (code, text) = check(&run);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("rejected") && text.contains("not shown to be infeasible"),
+        "{text}"
+    );
+    fs::remove_file(&files[0]).unwrap();
+    let (code, text) = check(&run);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("not shown to be infeasible"), "{text}");
+    fs::write(&files[0], &bytes).unwrap();
+    assert_eq!(check(&run).0, 0);
+    // A certificate of smaller balls shows nothing of these.
+    let smaller = [&flags[..7], &["0.01"]].concat();
+    let (other, _) = settled(&bed, "smaller", TABLE, &smaller);
+    for file in &files {
+        fs::remove_file(file).unwrap();
+    }
+    for file in fs::read_dir(other.0.join("certificates")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    let (code, text) = check(&run);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("; 0 requirements cannot be met"), "{text}");
+}
+
+#[test]
+fn claims_without_a_certificate_are_noticed() {
+    let bed = Bed::new();
+    let flags = [
+        "--criterion",
+        "kmnc",
+        "--sections",
+        "8",
+        "--seeds",
+        "2",
+        "--radius",
+        "0.02",
+        "--no-proofs",
+    ];
+    let run = bed.run("run", TABLE, &flags);
+    assert_eq!(check(&run).0, 0);
+    let (state, _) = run.requirements();
+    assert!(count(&state, 2) == 0 && count(&state, 0) > 0);
+    rewrite(&run, |state| {
+        let open = state.iter_mut().find(|s| **s == 0);
+        *open.unwrap() = 2;
+    });
+    let (code, text) = check(&run);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("not shown to be infeasible"), "{text}");
+}

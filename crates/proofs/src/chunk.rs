@@ -1,0 +1,107 @@
+//! Up to sixteen conditions side by side, on neurons that share a program.
+
+use std::sync::atomic::Ordering;
+
+use deepconcolic_check::Tree;
+
+use crate::ascent::{Ascent, CLEAR, Part, Steps};
+use crate::attack::Attack;
+use crate::batch::{Batch, Found};
+use crate::objective::Condition;
+use crate::phases::{self, Effort, End};
+
+/// Up to sixteen neurons of one pixel.
+pub(crate) struct Chunk<'a> {
+    pub batch: &'a Batch<'a>,
+    /// The questions of the pixel, and the conditions of each.
+    pub group: &'a [usize],
+    pub conditions: &'a [Vec<Condition>],
+    /// Which of them are taken up.
+    pub members: &'a [usize],
+}
+
+impl Chunk<'_> {
+    /// Plain bounds, then a look for witnesses, then branch and bound.
+    pub fn settle(&self, ascent: &mut Ascent<'_>) -> Vec<Found> {
+        let limits = self.batch.limits;
+        let program = ascent.program;
+        let lanes = |members: &[usize]| -> Vec<&[Condition]> {
+            members.iter().map(|&m| &self.conditions[m][..]).collect()
+        };
+        // Plain bounds settle most.
+        let first = Steps { most: 1, rate: 0.0 };
+        let start = vec![ascent.start(1); self.members.len()];
+        let reached = ascent.climb(&lanes(self.members), &start, first);
+        self.batch
+            .nodes
+            .fetch_add(self.members.len(), Ordering::Relaxed);
+        let mut found = Vec::new();
+        let mut open = Vec::new();
+        for (&member, reached) in self.members.iter().zip(reached) {
+            if reached.bound > CLEAR {
+                found.push(self.refuted(member, ascent, &reached.part));
+            } else {
+                open.push(member);
+            }
+        }
+        let attack = Attack {
+            batches: limits.attacks,
+            steps: 30,
+        };
+        let ends: Vec<[f64; 2]> = ascent.ends.iter().map(|e| e.map(|end| end[0])).collect();
+        let asked = lanes(&open);
+        let confirm = |question: usize, point: &[f64]| {
+            let q = self.group[open[question]];
+            self.batch.confirm(q, program, point)
+        };
+        let inputs = attack.run(program, &asked, &ends, open.len() as u64, &confirm);
+        let mut left = Vec::new();
+        for (&member, input) in open.iter().zip(inputs) {
+            match input {
+                Some(input) => found.push((self.group[member], End::Witness(input))),
+                None => left.push(member),
+            }
+        }
+        found.extend(self.climb(ascent, &left));
+        found
+    }
+
+    fn climb(&self, ascent: &mut Ascent<'_>, left: &[usize]) -> Vec<Found> {
+        let limits = self.batch.limits;
+        if left.is_empty() || limits.steps == 0 {
+            return Vec::new();
+        }
+        let program = ascent.program;
+        let root = Steps {
+            most: limits.steps,
+            rate: 0.25,
+        };
+        let effort = Effort {
+            nodes: limits.nodes.min(limits.work / program.terms().max(1)),
+            below: Steps {
+                most: 8,
+                rate: 0.15,
+            },
+            deadline: limits.deadline,
+            spent: self.batch.nodes,
+        };
+        let asked: Vec<&[Condition]> = left.iter().map(|&m| &self.conditions[m][..]).collect();
+        let start = vec![ascent.start(1); left.len()];
+        let reached = ascent.climb(&asked, &start, root);
+        let mut found = Vec::new();
+        for (&member, reached) in left.iter().zip(reached) {
+            let q = self.group[member];
+            let confirm = |point: &[f64]| self.batch.confirm(q, program, point);
+            let conditions = &self.conditions[member];
+            let end = phases::refute(ascent, conditions, reached, &effort, &confirm);
+            found.push((q, end));
+        }
+        found
+    }
+
+    fn refuted(&self, member: usize, ascent: &Ascent<'_>, part: &Part) -> Found {
+        let leaf = phases::leaf(ascent, part);
+        let proof = vec![Tree::Leaf(leaf)];
+        (self.group[member], End::Refuted(proof))
+    }
+}

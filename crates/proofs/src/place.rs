@@ -1,0 +1,327 @@
+//! Requirements of any form over one region: the single conditions that they hang on are refuted many
+//! at a time, and what that leaves open is proven one by one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use deepconcolic_check::{Certificate, Digest, Grounds, Region, Unsupported, cases};
+use deepconcolic_network::{Network, Pass, Point, Trace};
+use deepconcolic_spec::{Comparison, Formula, Inputs, Requirement, Var};
+use rayon::prelude::*;
+
+use crate::batch::{BatchLimits, Prover};
+use crate::confirm::inside;
+use crate::needs::{exists, needs};
+use crate::prove::{Limits, Verdict, prove};
+use crate::thresholds::{Thresholds, Vain};
+
+/// Conditions asked about at a time.
+const BATCH: usize = 1024;
+/// Inputs run to see what is possible: of those given, and drawn.
+const TAKEN: usize = 48;
+const DRAWN: usize = 16;
+/// How often a requirement that hangs on one of several sets of conditions is tried with another.
+const CHOICES: usize = 3;
+
+/// How far to go for each requirement.
+#[derive(Debug, Clone, Copy)]
+pub struct PlaceLimits {
+    /// For a condition.
+    pub conditions: BatchLimits,
+    /// Parts of the region for a requirement that is proven as a whole; none if it is not tried.
+    pub nodes: usize,
+}
+
+impl PlaceLimits {
+    /// Plain bounds of conditions and nothing more.
+    pub fn cheap() -> Self {
+        Self {
+            conditions: BatchLimits::cheap(),
+            nodes: 0,
+        }
+    }
+}
+
+impl Default for PlaceLimits {
+    fn default() -> Self {
+        Self {
+            conditions: BatchLimits::default(),
+            nodes: 1000,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Settled {
+    /// What is impossible over the region, accepted by the checker: what requirements follow from it,
+    /// [`Grounds`] says.
+    pub certificate: Certificate,
+    /// Inputs that meet a condition or a requirement.
+    pub witnesses: Vec<Vec<f32>>,
+    /// For each requirement, an upper bound on the value of the condition that it is.
+    pub bounds: Vec<Option<f64>>,
+    /// For each requirement, why it is beyond proofs.
+    pub reasons: Vec<Option<String>>,
+}
+
+/// One region, with what is known of it.
+pub struct Place<'a> {
+    network: &'a Network,
+    model: &'a Digest,
+    prover: Prover<'a>,
+    /// Inputs of the region, one after the other.
+    samples: Vec<f32>,
+    nodes: AtomicUsize,
+}
+
+impl<'a> Place<'a> {
+    /// A region with a point of it, and inputs of which those that lie in the region show what is
+    /// possible there.
+    pub fn new<'s>(
+        network: &'a Network,
+        model: &'a Digest,
+        region: &(Region, Vec<f32>),
+        inputs: impl IntoIterator<Item = &'s [f32]>,
+    ) -> Self {
+        let mut samples = region.1.clone();
+        let inputs = inputs.into_iter().filter(|input| region.0.has(input));
+        let inputs: Vec<&[f32]> = inputs.collect();
+        let step = inputs.len().div_ceil(TAKEN).max(1);
+        samples.extend(inputs.into_iter().step_by(step).flatten());
+        for number in 0..DRAWN {
+            samples.extend(drawn(&region.0, number as u64).into_iter().flatten());
+        }
+        Self {
+            network,
+            model,
+            prover: Prover::new(network, model, region),
+            samples,
+            nodes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Parts of the region that were bounded so far.
+    pub fn nodes(&self) -> usize {
+        self.prover.nodes() + self.nodes.load(Ordering::Relaxed)
+    }
+
+    /// Runs the samples.
+    fn trace(&self, points: Vec<Point>) -> Trace<f32> {
+        self.network.forward(&self.samples, &Pass::keep(points))
+    }
+
+    /// For every neuron of a hidden layer, the least and the largest value of u among the inputs that
+    /// were run.
+    pub fn ranges(&self, layer: usize) -> Vec<[f32; 2]> {
+        let point = Point::Pre(layer);
+        let trace = self.trace(vec![point]);
+        let neurons = self.network.layers()[layer].neurons();
+        let mut ranges = vec![[f32::INFINITY, f32::NEG_INFINITY]; neurons];
+        for sample in 0..trace.samples() {
+            for ([low, high], &u) in ranges.iter_mut().zip(trace.sample(point, sample)) {
+                (*low, *high) = (low.min(u), high.max(u));
+            }
+        }
+        ranges
+    }
+
+    /// The region.
+    pub fn region(&self) -> &Region {
+        self.prover.region()
+    }
+
+    /// Refutes what can be refuted.
+    pub fn settle(&mut self, requirements: &[Requirement], limits: &PlaceLimits) -> Settled {
+        let mut settled = Settled {
+            certificate: Certificate {
+                model: *self.model,
+                regions: vec![self.prover.region().clone()],
+                entries: Vec::new(),
+            },
+            bounds: vec![None; requirements.len()],
+            reasons: vec![None; requirements.len()],
+            ..Settled::default()
+        };
+        let mut vain = Vain::default();
+        let mut open: Vec<usize> = (0..requirements.len()).collect();
+        for _ in 0..CHOICES {
+            let asked = self.conditions(requirements, &open, limits, &mut vain, &mut settled);
+            if !asked {
+                break;
+            }
+            let mut grounds = Grounds::new(self.network, vec![self.region().clone()]);
+            if grounds.learn(self.network, &settled.certificate).is_ok() {
+                open.retain(|&r| !grounds.refute(&requirements[r]));
+            }
+        }
+        if limits.nodes > 0 {
+            open.retain(|&r| is_compound(&requirements[r]));
+            self.wholes(requirements, open, limits, &mut settled);
+        }
+        settled
+    }
+
+    /// Asks about conditions that some requirements hang on, other ones than those asked about in vain.
+    /// Whether there are any.
+    fn conditions(
+        &mut self,
+        requirements: &[Requirement],
+        among: &[usize],
+        limits: &PlaceLimits,
+        vain: &mut Vain,
+        settled: &mut Settled,
+    ) -> bool {
+        let hidden = self.network.layers().len();
+        let trace = self.trace(points(requirements, hidden));
+        let wanted: Vec<(usize, Vec<Comparison>)> = among
+            .par_iter()
+            .filter_map(|&r| Some((r, needs(&requirements[r], &trace, hidden, vain)?)))
+            .collect();
+        let mut lines = Thresholds::of(wanted.iter().flat_map(|(_, needs)| needs));
+        let mut any = false;
+        loop {
+            let asked = lines.next();
+            if asked.is_empty() {
+                break;
+            }
+            any = true;
+            // One layer at a time: another one may be beyond proofs.
+            let layer = |&line: &usize| lines.condition(line).linear.terms[0].1.layer;
+            let layers: Vec<&[usize]> = asked.chunk_by(|a, b| layer(a) == layer(b)).collect();
+            let batches = layers.iter().flat_map(|lines| lines.chunks(BATCH));
+            for batch in batches.map(<[usize]>::to_vec).collect::<Vec<_>>() {
+                let questions = batch.iter().map(|&l| exists(lines.condition(l).clone()));
+                let questions: Vec<Requirement> = questions.collect();
+                match self.prover.settle(&questions, &limits.conditions) {
+                    Ok(found) => {
+                        for (&line, finding) in batch.iter().zip(&found.findings) {
+                            lines.note(line, finding);
+                        }
+                        let entries = found.certificate.entries;
+                        settled.certificate.entries.extend(entries);
+                        settled.witnesses.extend(found.witnesses);
+                    }
+                    Err(why) => {
+                        for line in batch {
+                            lines.give_up(line, why.to_string());
+                        }
+                    }
+                }
+            }
+        }
+        lines.report(&wanted, settled, vain);
+        any
+    }
+
+    /// Proves requirements that do not follow from conditions, each as a whole.
+    fn wholes(
+        &self,
+        requirements: &[Requirement],
+        left: Vec<usize>,
+        limits: &PlaceLimits,
+        settled: &mut Settled,
+    ) {
+        let region = self.prover.region();
+        let most = Limits {
+            nodes: limits.nodes,
+            work: limits.conditions.work,
+            deadline: limits.conditions.deadline,
+            attacks: limits.conditions.attacks,
+            spent: Some(&self.nodes),
+            ..Limits::default()
+        };
+        let verdicts: Vec<Option<Result<Verdict, Unsupported>>> = left
+            .par_iter()
+            .map(|&r| {
+                let requirement = &requirements[r];
+                let alternatives = cases(requirement, self.network, region);
+                let is_empty = |case: &deepconcolic_check::Case| case.atoms.is_empty();
+                // Nothing is left of the formula that bounds could refute.
+                let hopeless = alternatives.is_ok_and(|cases| cases.iter().any(is_empty));
+                let over = most.deadline.is_some_and(|end| Instant::now() >= end);
+                if hopeless || over {
+                    return None;
+                }
+                Some(prove(self.network, self.model, requirement, region, &most))
+            })
+            .collect();
+        for (r, verdict) in left.into_iter().zip(verdicts) {
+            match verdict {
+                Some(Ok(Verdict::Infeasible(certificate))) => {
+                    settled.certificate.entries.extend(certificate.entries);
+                }
+                Some(Ok(Verdict::Witness(input))) => settled.witnesses.push(input),
+                Some(Ok(Verdict::Open { .. })) | None => {}
+                Some(Err(why)) => settled.reasons[r] = Some(why.to_string()),
+            }
+        }
+    }
+}
+
+/// Whether a requirement is about one input and more than one condition on one neuron. The values of
+/// one neuron over a box are an interval, so that one condition settles it.
+fn is_compound(requirement: &Requirement) -> bool {
+    let mut first: Option<Var> = None;
+    let mut several = false;
+    requirement.formula.each_variable(&mut |var| {
+        several |= *first.get_or_insert(var) != var;
+    });
+    let mut confined = false;
+    each_atom(&requirement.formula, &mut |atom| {
+        confined |= matches!(atom, Formula::Within { .. });
+    });
+    requirement.inputs == Inputs::One && (several || confined)
+}
+
+fn each_atom(formula: &Formula, visit: &mut impl FnMut(&Formula)) {
+    match formula {
+        Formula::Not(inner) => each_atom(inner, visit),
+        Formula::And(of) | Formula::Or(of) | Formula::Count { of, .. } => {
+            for part in of {
+                each_atom(part, visit);
+            }
+        }
+        Formula::Iff(a, b) | Formula::Xor(a, b) => {
+            each_atom(a, visit);
+            each_atom(b, visit);
+        }
+        atom => visit(atom),
+    }
+}
+
+/// The tensors that requirements speak of.
+fn points(requirements: &[Requirement], hidden: usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    for requirement in requirements {
+        requirement.formula.each_variable(&mut |var: Var| {
+            let point = var.point(hidden);
+            if !points.contains(&point) {
+                points.push(point);
+            }
+        });
+    }
+    points
+}
+
+/// An input of a box that a number stands for; none if the box is too thin for single precision.
+fn drawn(region: &Region, number: u64) -> Option<Vec<f32>> {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let ends = region.lower.iter().zip(&region.upper);
+    let point = ends.map(|(&l, &u)| {
+        // Corners show more than the middle.
+        let share = if number.is_multiple_of(2) {
+            next().round()
+        } else {
+            next()
+        };
+        inside(l + share * (u - l), l, u)
+    });
+    point.collect()
+}
