@@ -76,6 +76,9 @@ pub enum Tree {
     Split(Split),
     /// No more splits.
     Leaf(Leaf),
+    /// A proof of its own, about executions and not about real numbers: run at the corner that is best
+    /// for a sum of inputs, the network does not meet the condition.
+    Corner,
 }
 
 /// A split tree in depth-first order.
@@ -88,6 +91,14 @@ pub struct Entry {
     pub requirement: String,
     /// For each region, one proof for each alternative of the requirement's formula.
     pub proofs: Vec<Vec<Proof>>,
+}
+
+impl Entry {
+    /// Whether it speaks of executions alone, not of real numbers.
+    pub fn is_about_executions(&self) -> bool {
+        let mut nodes = self.proofs.iter().flatten().flatten();
+        nodes.any(|node| matches!(node, Tree::Corner))
+    }
 }
 
 /// Requirements of one model that cannot be met in a union of boxes.

@@ -77,6 +77,7 @@ fn proof(reader: &mut Reader<'_>) -> Result<Proof, Rejection> {
                 element: reader.index()?,
                 at: reader.double()?,
             })),
+            3 => Ok(Tree::Corner),
             _ => Err(Rejection::Format("an unknown kind of node".into())),
         })
         .collect()

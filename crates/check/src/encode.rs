@@ -64,6 +64,7 @@ fn write_proof(out: &mut Writer, proof: &Proof) {
                 out.count((*element).into());
                 out.double(*at);
             }
+            Tree::Corner => out.byte(3),
         }
     }
 }

@@ -111,7 +111,13 @@ impl Grounds {
         for (entry, content) in certificate.entries.iter().enumerate() {
             let requirement = parse(&content.requirement, &self.signature)
                 .map_err(|reason| Rejection::Question { entry, reason })?;
-            let atom = only_condition(network, &requirement, &certificate.regions[0]);
+            // What holds of executions alone is kept apart from what holds of real numbers: together
+            // they would imply things of neither.
+            let atom = if content.is_about_executions() {
+                None
+            } else {
+                only_condition(network, &requirement, &certificate.regions[0])
+            };
             let whole = atom.is_none().then(|| requirement.to_string());
             let learn = |facts: &mut Facts| {
                 if let Some(atom) = &atom {

@@ -148,7 +148,7 @@ impl<'a> Judge<'a> {
     fn halves(&self, part: &mut Part<'_>) -> Result<Vec<Pending>, String> {
         let (first, second) = (part.at + 1, part.second);
         match part.node {
-            Tree::Leaf(_) => Ok(Vec::new()),
+            Tree::Leaf(_) | Tree::Corner => Ok(Vec::new()),
             Tree::Split(Split::Phase(unit)) => {
                 let known = self.numbers.get(unit).copied();
                 let unit = known.ok_or("a split names a unit that does not matter here")?;
@@ -354,7 +354,7 @@ impl<'a> Part<'a> {
     fn leaf(&self) -> Option<&'a Leaf> {
         match self.node {
             Tree::Leaf(leaf) => Some(leaf),
-            Tree::Split(_) => None,
+            Tree::Split(_) | Tree::Corner => None,
         }
     }
 }
@@ -371,6 +371,7 @@ fn second_halves(proof: &Proof) -> Result<Vec<usize>, String> {
         }
         match node {
             Tree::Split(_) => open.push(at),
+            Tree::Corner => return Err("a corner is a proof of its own".into()),
             Tree::Leaf(_) => match open.pop() {
                 Some(split) => seconds[split] = at + 1,
                 None => finished = true,

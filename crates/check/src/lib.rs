@@ -17,6 +17,7 @@ mod bytes;
 mod certificate;
 mod cone;
 mod context;
+mod corner;
 mod decode;
 mod digest;
 mod encode;

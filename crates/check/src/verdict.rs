@@ -4,9 +4,10 @@ use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use rayon::prelude::*;
 
-use crate::certificate::{Certificate, Entry, Proof, Region};
+use crate::certificate::{Certificate, Entry, Proof, Region, Tree};
 use crate::cone::Cone;
 use crate::context::Context;
+use crate::corner;
 use crate::digest::{Digest, hex};
 use crate::error::Rejection;
 use crate::leaf::Judge;
@@ -26,7 +27,8 @@ pub struct Expectation<'a> {
 /// What is shown of one entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// The largest value of the weighted conditions that rule the requirement out; below 0.
+    /// The largest value of the weighted conditions that rule the requirement out; below 0, or 0 for a
+    /// strict condition on executions.
     pub value: f64,
     /// How far an execution in single precision can be from the real values. If `value` is below
     /// minus this, executions are ruled out too.
@@ -51,7 +53,8 @@ pub struct Accepted {
 }
 
 /// Accepts a certificate, or says why not. Accepted means: over real numbers, with the weights as
-/// they are stored, no input of the regions meets any of the requirements.
+/// they are stored, no input of the regions meets any of the requirements. Entries about executions alone
+/// say so ([`Entry::is_about_executions`]); accepted means of them that no execution does.
 pub fn check(
     network: &Network,
     certificate: &Certificate,
@@ -62,7 +65,7 @@ pub fn check(
     let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
     let leaves = trees
         .flatten()
-        .filter(|node| matches!(node, crate::Tree::Leaf(_)));
+        .filter(|node| !matches!(node, Tree::Split(_)));
     Ok(Accepted {
         bounds: bounds?,
         leaves: leaves.count(),
@@ -258,6 +261,17 @@ fn elements<'a>(network: &'a Network, atoms: &'a [Atom]) -> impl Iterator<Item =
 fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, String> {
     let targets: Vec<Element> = elements(context.network, &case.atoms).collect();
     let cone = Cone::of(context.network, &targets).map_err(|e| e.to_string())?;
+    if let [Tree::Corner] = proof[..] {
+        let value = corner::largest(context, &cone, &case.atoms)?;
+        let strict = case.atoms.iter().all(|atom| atom.strict);
+        return if value < 0.0 || (strict && value <= 0.0) {
+            Ok(Bound { value, margin: 0.0 })
+        } else {
+            Err(format!(
+                "executed at the best corner the condition has the value {value}"
+            ))
+        };
+    }
     let judge = Judge::new(context, &cone, &case.atoms);
     let value = judge.judge(proof)?;
     // A sum of conditions of which one is strict cannot be 0 either; none is made use of.

@@ -91,7 +91,7 @@ impl Check {
         let boxes = regions(&run.space, &run.seeds).into_iter();
         let mut grounds = Grounds::new(&run.network, boxes.map(|(region, _)| region).collect());
         let files = certificates(&self.folder)?;
-        let mut accepted = 0;
+        let (mut accepted, mut by_executions) = (0, 0);
         for file in &files {
             let expectation = Expectation {
                 model: &run.digest,
@@ -100,10 +100,15 @@ impl Check {
             };
             let judged = Certificate::from_bytes(&read(file)?).and_then(|certificate| {
                 check(&run.network, &certificate, &expectation)?;
-                grounds.learn(&run.network, &certificate)
+                grounds.learn(&run.network, &certificate)?;
+                let entries = certificate.entries.iter();
+                Ok(entries.filter(|e| e.is_about_executions()).count())
             });
             match judged {
-                Ok(()) => accepted += 1,
+                Ok(count) => {
+                    accepted += 1;
+                    by_executions += count;
+                }
                 Err(reason) => writeln!(out, "{}: rejected: {reason}", file.display())?,
             }
         }
@@ -120,6 +125,13 @@ impl Check {
             files.len(),
             infeasible - unshown.len()
         )?;
+        if by_executions > 0 {
+            writeln!(
+                out,
+                "{by_executions} statements are about executions alone: in real numbers they are missed or \
+                 met by a rounding error"
+            )?;
+        }
         let holds = replayed == Status::Done && accepted == files.len() && unshown.is_empty();
         Ok(if holds {
             Status::Done

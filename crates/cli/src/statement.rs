@@ -71,7 +71,8 @@ fn text(summary: &Summary) -> String {
          - *Infeasible* means: for every real-valued input of the scope, the network in real arithmetic \
          with the weights as stored does not meet the requirement. Balls of other norms than L-infinity are \
          proven over the box around each. Execution in single precision adds \
-         rounding; `check` says for how many requirements that cannot matter.\n\
+         rounding; `check` says for how many requirements that cannot matter. Thresholds that data attain \
+         at a corner of the box are proven of executions instead; `check` counts those apart.\n\
          - *Unresolved* says nothing about whether the requirement can be met.\n\
          - Trusted: the model parser, the requirement language, the executor, and the checker of \
          certificates. Not trusted: every search, every solver, every proof engine.\n\

@@ -9,6 +9,7 @@ use crate::attack::Attack;
 use crate::batch::{Batch, Found};
 use crate::objective::Condition;
 use crate::phases::{self, Effort, End};
+use crate::program::{Program, Step};
 
 /// Up to sixteen neurons of one pixel.
 pub(crate) struct Chunk<'a> {
@@ -62,8 +63,44 @@ impl Chunk<'_> {
                 None => left.push(member),
             }
         }
+        left.retain(|&member| match self.at_corner(member, program, &ends) {
+            Some(settled) => {
+                found.push(settled);
+                false
+            }
+            None => true,
+        });
         found.extend(self.climb(ascent, &left));
         found
+    }
+
+    /// The corner of the box that is best for a condition on one sum of inputs.
+    fn best_corner(&self, member: usize, program: &Program, ends: &[[f64; 2]]) -> Option<Vec<f64>> {
+        let ([Step::Sums(sums)], [condition]) = (&program.steps[..], &self.conditions[member][..])
+        else {
+            return None;
+        };
+        let [(variable, weight)] = condition.terms[..] else {
+            return None;
+        };
+        let (inputs, weights) = sums.rows.row(variable.checked_sub(sums.first)?);
+        let mut corner: Vec<f64> = ends.iter().map(|[low, _]| *low).collect();
+        for (&input, of_input) in inputs.iter().zip(weights) {
+            let [low, high] = ends[input as usize];
+            corner[input as usize] = if weight * of_input > 0.0 { high } else { low };
+        }
+        Some(corner)
+    }
+
+    /// What bounds leave open of a sum of inputs is a matter of rounding, and of executions: the best
+    /// corner decides. None for other conditions.
+    fn at_corner(&self, member: usize, program: &Program, ends: &[[f64; 2]]) -> Option<Found> {
+        let q = self.group[member];
+        let corner = self.best_corner(member, program, ends)?;
+        Some(match self.batch.confirm(q, program, &corner) {
+            Some(input) => (q, End::Witness(input)),
+            None => (q, End::Refuted(vec![Tree::Corner])),
+        })
     }
 
     fn climb(&self, ascent: &mut Ascent<'_>, left: &[usize]) -> Vec<Found> {
