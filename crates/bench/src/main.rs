@@ -117,6 +117,8 @@ struct Symbolic {
 enum SymbolicPart {
     /// Sign-sign pairs.
     Pairs,
+    /// Sign-sign pairs of a whole convolution, for ten minutes; only when asked for.
+    Layer,
     /// Nearest witnesses, and the paper's program.
     Nearest,
 }
@@ -130,6 +132,9 @@ impl Symbolic {
         let mut verdicts = Vec::new();
         if wants(SymbolicPart::Pairs) {
             verdicts.extend(symbolic::pairs(&shelf)?);
+        }
+        if self.only == Some(SymbolicPart::Layer) {
+            verdicts.extend(symbolic::layer(&shelf)?);
         }
         if wants(SymbolicPart::Nearest) {
             verdicts.extend(symbolic::nearest(&shelf)?);

@@ -5,4 +5,4 @@ mod pairs;
 mod seeds;
 
 pub use nearest::run as nearest;
-pub use pairs::run as pairs;
+pub use pairs::{layer, run as pairs};

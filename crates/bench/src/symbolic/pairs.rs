@@ -1,6 +1,6 @@
 //! Sign-sign pairs: all of a dense network, and those of ten decisions of the paper's.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deepconcolic_engines::{Effort, Harvest, Margin, PairLimits, PairSearch};
 use deepconcolic_network::{Network, Pass, Point};
@@ -23,6 +23,10 @@ const RATE: f64 = 200.0;
 const COVERED: f64 = 92.0;
 /// Pairs that are searched for together.
 const PART: usize = 600;
+/// How long pairs of a whole layer are searched for.
+const LAYER: Duration = Duration::from_mins(10);
+/// Channels of the second convolution.
+const CHANNELS: usize = 32;
 /// Decision neurons drawn.
 const DECISIONS: usize = 10;
 
@@ -73,7 +77,44 @@ fn paper(shelf: &Shelf) -> Result<Verdict, BenchError> {
     Ok(Verdict::new(what, mean >= COVERED))
 }
 
+/// All pairs of the second convolution, pixel by pixel, until time is up: pairs closed per second.
+pub fn layer(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    println!("\n== sign-sign pairs of the whole second convolution of {PAPER}, for {LAYER:?}");
+    print_load();
+    let seeds = Seeds::load(shelf, PAPER, SEEDS)?;
+    let network = &seeds.subject.network;
+    let neurons = network.layers()[1].neurons();
+    let pixels = neurons / CHANNELS;
+    let end = Instant::now() + LAYER;
+    let mut all = Tally::default();
+    let mut pixel = 0;
+    // Neurons are in the file's order, channel after channel: those of one pixel share conditions.
+    while Instant::now() < end && pixel < pixels {
+        let conditions = network.conditions(0, 1, pixel);
+        let open: Vec<(usize, usize)> = conditions
+            .chunks(PART / CHANNELS)
+            .flat_map(|conditions| {
+                let decisions = (0..CHANNELS).map(|channel| channel * pixels + pixel);
+                decisions.flat_map(move |j| conditions.iter().map(move |&i| (i, j)))
+            })
+            .collect();
+        all.join(cover(&seeds, &open, 0.3)?);
+        pixel += 1;
+    }
+    all.print("whole layer");
+    let what = format!(
+        "{pixel} of {pixels} pixels: {} of {} pairs ({:.1} %) at {:.0} a second, {} refuted when run again",
+        all.confirmed.len(),
+        all.asked,
+        100.0 * all.confirmed.len() as f64 / all.asked.max(1) as f64,
+        all.rate(),
+        all.wrong
+    );
+    Ok(vec![Verdict::new(what, all.wrong == 0)])
+}
+
 /// What came of some pairs.
+#[derive(Default)]
 struct Tally {
     asked: usize,
     confirmed: Vec<(usize, usize)>,
@@ -84,6 +125,15 @@ struct Tally {
 }
 
 impl Tally {
+    fn join(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.confirmed.extend(other.confirmed);
+        self.wrong += other.wrong;
+        self.tests += other.tests;
+        self.effort += other.effort;
+        self.seconds += other.seconds;
+    }
+
     fn rate(&self) -> f64 {
         self.confirmed.len() as f64 / self.seconds
     }
@@ -125,11 +175,7 @@ fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, B
     };
     let mut result = Tally {
         asked: open.len(),
-        confirmed: Vec::new(),
-        wrong: 0,
-        tests: 0,
-        effort: Effort::default(),
-        seconds: 0.0,
+        ..Tally::default()
     };
     let inputs: Vec<&[f32]> = seeds.inputs.iter().map(Vec::as_slice).collect();
     let start = Instant::now();
