@@ -226,7 +226,8 @@ impl<'a> Place<'a> {
             nodes: limits.nodes,
             work: limits.conditions.work,
             deadline: limits.conditions.deadline,
-            attacks: limits.conditions.attacks,
+            // The search before this one has looked for witnesses long enough.
+            attacks: 0,
             spent: Some(&self.nodes),
             ..Limits::default()
         };
