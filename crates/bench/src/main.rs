@@ -179,6 +179,9 @@ struct Proofs {
     /// Of the properties, only every so many.
     #[arg(long, default_value_t = 1)]
     every: usize,
+    /// Of the properties, only those whose model and property names together contain this text.
+    #[arg(long, default_value = "")]
+    named: String,
     /// At most so many seconds for each property, whatever its benchmark allows.
     #[arg(long)]
     timeout: Option<f64>,
@@ -220,6 +223,7 @@ impl Proofs {
             let plan = proofs::Plan {
                 name,
                 every: self.every,
+                named: &self.named,
                 timeout: self.timeout,
                 wanted,
             };

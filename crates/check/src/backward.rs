@@ -119,29 +119,28 @@ impl Reach {
         [low - error, high + error]
     }
 
-    /// As [`Reach::interval`], for every lane.
-    pub fn intervals(
-        &self,
-        sums: &Sums,
-        k: usize,
-        ends: impl Fn(usize) -> [Lanes; 2],
-    ) -> [Lanes; 2] {
-        let (mut low, mut high) = ([sums.constants[k]; LANES], [sums.constants[k]; LANES]);
-        for (variable, weight) in sums.terms(k) {
-            let [l, u] = ends(variable);
-            let (a, b) = if weight < 0.0 { (u, l) } else { (l, u) };
-            for lane in 0..LANES {
-                low[lane] += weight * a[lane];
-                high[lane] += weight * b[lane];
-            }
-        }
-        let error = self.interval_error(sums, k);
-        [low.map(|end| end - error), high.map(|end| end + error)]
-    }
-
     fn interval_error(&self, sums: &Sums, k: usize) -> f64 {
         let count = (sums.starts[k + 1] - sums.starts[k] + 2) as f64;
         2.0 * f64::EPSILON * count * self.mass[sums.first + k] + UNDERFLOW
+    }
+}
+
+/// More terms than any sum of a pass over a cone has.
+pub(crate) fn most_terms(cone: &Cone) -> f64 {
+    64.0 + 2.0 * cone.variables as f64
+}
+
+/// The result of a pass less all that rounding can have added to it, given the magnitudes that the
+/// errors are in proportion to.
+#[inline(always)]
+pub(crate) fn lowered(result: f64, mass: f64, terms: f64) -> f64 {
+    let mass = mass * INFLATION;
+    let error = 2.0 * f64::EPSILON * terms * mass + UNDERFLOW;
+    // Written so that anything that is no number becomes minus infinity.
+    if mass <= LARGEST && result.abs() <= LARGEST {
+        result - error
+    } else {
+        f64::NEG_INFINITY
     }
 }
 
@@ -164,7 +163,7 @@ impl Pull {
             live: vec![false; cone.variables],
             constant: [0.0; LANES],
             mass: [0.0; LANES],
-            terms: 64.0 + 2.0 * cone.variables as f64,
+            terms: most_terms(cone),
         }
     }
 
@@ -305,12 +304,7 @@ impl Pull {
         }
         let mut bound = [f64::NEG_INFINITY; LANES];
         for lane in 0..LANES {
-            let mass = self.mass[lane] * INFLATION;
-            let error = 2.0 * f64::EPSILON * self.terms * mass + UNDERFLOW;
-            // Written so that anything that is no number stays minus infinity.
-            if mass <= LARGEST && self.constant[lane].abs() <= LARGEST {
-                bound[lane] = self.constant[lane] - error;
-            }
+            bound[lane] = lowered(self.constant[lane], self.mass[lane], self.terms);
         }
         bound
     }

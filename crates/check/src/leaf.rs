@@ -1,17 +1,23 @@
 //! Leaves of a split tree: each must follow from one pull back, sixteen at a time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use crate::backward::{LANES, Lanes, Pull, Reach, UnitLines};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
 use crate::cone::{Cone, Curves, Step};
 use crate::context::Context;
 use crate::float;
-use crate::lines::{is_flat, kink, lines, range};
+use crate::lines::{kink, lines};
+use crate::narrow::{Layouts, Narrow};
 use crate::question::Atom;
 
 /// A part of the region: a node of the tree with what the splits above it say.
 struct Part<'a> {
+    /// The node, by number and itself.
+    at: usize,
     node: &'a Tree,
     /// Where the second half begins, if the node is a split.
     second: usize,
@@ -25,11 +31,17 @@ struct Part<'a> {
 #[derive(Clone)]
 struct Moved {
     ends: Vec<[f64; 2]>,
-    bounds: Vec<[f64; 2]>,
+    bounds: Arc<[[f64; 2]]>,
 }
+
+/// A part still to come: its node, phases and box.
+type Pending = (usize, Vec<(usize, bool)>, Option<Moved>);
 
 /// Deeper trees than any search grows are refused: each level takes memory.
 const DEEPEST: usize = 1 << 12;
+
+/// Parts taken up at once, shared out to threads by the sixteen.
+const TAKEN: usize = 8 * LANES;
 
 /// Judges the proofs of one alternative.
 pub(crate) struct Judge<'a> {
@@ -42,6 +54,7 @@ pub(crate) struct Judge<'a> {
     kinks: Vec<Option<f64>>,
     lines: Vec<UnitLines>,
     reach: Reach,
+    layouts: Layouts,
 }
 
 impl<'a> Judge<'a> {
@@ -75,6 +88,7 @@ impl<'a> Judge<'a> {
             kinks,
             lines: base,
             reach,
+            layouts: Layouts::of(cone),
         }
     }
 
@@ -93,18 +107,18 @@ impl<'a> Judge<'a> {
             ends: (0..self.cone.inputs.len())
                 .map(|i| self.ends_of(i))
                 .collect(),
-            bounds: self.bounds.clone(),
+            bounds: self.bounds.clone().into(),
         });
         let mut worst = f64::NEG_INFINITY;
-        let mut pull = Pull::new(self.cone);
-        // Parts still to come, next one last.
-        let mut pending = vec![(0, Vec::new(), moved)];
+        // Next one last.
+        let mut pending: Vec<Pending> = vec![(0, Vec::new(), moved)];
         while !pending.is_empty() {
-            let mut parts = Vec::with_capacity(LANES);
-            while parts.len() < LANES
+            let mut parts = Vec::with_capacity(TAKEN);
+            while parts.len() < TAKEN
                 && let Some((at, phases, moved)) = pending.pop()
             {
-                let part = Part {
+                let mut part = Part {
+                    at,
                     node: &proof[at],
                     second: seconds[at],
                     phases,
@@ -113,30 +127,26 @@ impl<'a> Judge<'a> {
                 // A phase split alone moves no bounds but its own: nothing to compute.
                 match part.node {
                     Tree::Split(Split::Phase(_)) if part.moved.is_none() => {
-                        pending.extend(self.halves(at, part)?);
+                        pending.extend(self.halves(&mut part)?);
                     }
-                    _ => parts.push((at, part)),
+                    _ => parts.push(part),
                 }
             }
-            let (places, mut parts): (Vec<usize>, Vec<Part<'_>>) = parts.into_iter().unzip();
-            for value in self.values(&mut parts, &mut pull)?.into_iter().flatten() {
-                worst = worst.max(value);
-            }
-            for (at, part) in places.into_iter().zip(parts).rev() {
-                pending.extend(self.halves(at, part)?);
+            let found: Vec<f64> = parts
+                .par_chunks_mut(LANES)
+                .map(|parts| self.largest(parts))
+                .collect::<Result<_, String>>()?;
+            worst = found.into_iter().fold(worst, f64::max);
+            for part in parts.iter_mut().rev() {
+                pending.extend(self.halves(part)?);
             }
         }
         Ok(worst)
     }
 
     /// The two halves of a split part, the second first; none of a leaf.
-    #[expect(clippy::type_complexity, reason = "read once, next to its only caller")]
-    fn halves(
-        &self,
-        at: usize,
-        part: Part<'_>,
-    ) -> Result<Vec<(usize, Vec<(usize, bool)>, Option<Moved>)>, String> {
-        let (first, second) = (at + 1, part.second);
+    fn halves(&self, part: &mut Part<'_>) -> Result<Vec<Pending>, String> {
+        let (first, second) = (part.at + 1, part.second);
         match part.node {
             Tree::Leaf(_) => Ok(Vec::new()),
             Tree::Split(Split::Phase(unit)) => {
@@ -171,9 +181,10 @@ impl<'a> Judge<'a> {
                 };
                 let above = with(|[low, high], at| [low.max(at), high]);
                 let below = with(|[low, high], at| [low, high.min(at)]);
+                let phases = std::mem::take(&mut part.phases);
                 Ok(vec![
-                    (second, part.phases.clone(), above),
-                    (first, part.phases, below),
+                    (second, phases.clone(), above),
+                    (first, phases, below),
                 ])
             }
         }
@@ -185,159 +196,100 @@ impl<'a> Judge<'a> {
         [lower[element], upper[element]]
     }
 
-    /// The largest value over each of at most [`LANES`] parts that is a leaf. Bounds of parts with a
+    /// The largest value over those of at most [`LANES`] parts that are leaves. Bounds of parts with a
     /// box of their own are tightened.
-    fn values(&self, parts: &mut [Part<'_>], pull: &mut Pull) -> Result<Vec<Option<f64>>, String> {
-        let mut ends: Vec<[Lanes; 2]> = (0..self.cone.inputs.len())
-            .map(|place| self.ends_of(place).map(|end| [end; LANES]))
-            .collect();
-        let mut bounds: Vec<[Lanes; 2]> = self
-            .bounds
-            .iter()
-            .map(|bounds| bounds.map(|bound| [bound; LANES]))
-            .collect();
-        let mut empty = [false; LANES];
-        for (lane, part) in parts.iter().enumerate() {
-            if let Some(moved) = &part.moved {
-                empty[lane] = moved.ends.iter().any(|[low, high]| low > high);
-                // Where no input is, whatever box stands in for it will do.
-                if !empty[lane] {
-                    scatter(lane, &moved.ends, &mut ends);
-                    scatter(lane, &moved.bounds, &mut bounds);
-                }
-            }
-            for &(unit, above) in &part.phases {
-                let kink = self.kinks[unit].unwrap_or_default();
-                let end = &mut bounds[unit][usize::from(!above)][lane];
-                *end = if above { end.max(kink) } else { end.min(kink) };
-            }
-        }
-        let mut unit_lines = self.lines.clone();
+    fn largest(&self, parts: &mut [Part<'_>]) -> Result<f64, String> {
+        let mut inhabited = [true; LANES];
         if parts.iter().any(|part| part.moved.is_some()) {
-            self.bound_again(&ends, &mut bounds, &mut unit_lines, pull);
-            for (lane, part) in parts.iter_mut().enumerate() {
-                if let Some(moved) = &mut part.moved {
-                    for (mine, bounds) in moved.bounds.iter_mut().zip(&bounds) {
-                        *mine = bounds.map(|end| end[lane]);
-                    }
-                }
+            let mut narrow = Narrow::new(self.cone, &self.layouts, &self.reach);
+            for (inhabited, part) in inhabited.iter_mut().zip(&mut *parts) {
+                *inhabited = self.settle(part, &mut narrow);
             }
         }
         if parts.iter().all(|part| part.leaf().is_none()) {
-            return Ok(vec![None; parts.len()]);
+            return Ok(f64::NEG_INFINITY);
         }
+        let mut ends: Vec<[Lanes; 2]> = (0..self.cone.inputs.len())
+            .map(|place| self.ends_of(place).map(|end| [end; LANES]))
+            .collect();
+        let mut unit_lines = self.lines.clone();
         for (lane, part) in parts.iter().enumerate() {
-            self.shape(lane, part, &mut bounds, &mut unit_lines, &mut empty)?;
+            inhabited[lane] &= self.shape(lane, part, &mut unit_lines)?;
+            if let Some(moved) = &part.moved {
+                scatter(lane, &moved.ends, &mut ends);
+            }
         }
-        let bound = self.pull(parts, &ends, &unit_lines, pull)?;
-        let value = |(lane, part): (usize, &Part<'_>)| {
-            let nothing = if empty[lane] {
-                f64::NEG_INFINITY
-            } else {
-                -bound[lane]
-            };
-            part.leaf().map(|_| nothing)
-        };
-        Ok(parts.iter().enumerate().map(value).collect())
+        let bound = self.pull(parts, &ends, &unit_lines)?;
+        let leaves = (0..parts.len()).filter(|&lane| inhabited[lane]);
+        let leaves = leaves.filter(|&lane| parts[lane].leaf().is_some());
+        Ok(leaves
+            .map(|lane| -bound[lane])
+            .fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// Bounds of all units over the boxes of the lanes, as [`Context`] has them over the region.
-    fn bound_again(
-        &self,
-        ends: &[[Lanes; 2]],
-        bounds: &mut [[Lanes; 2]],
-        unit_lines: &mut [UnitLines],
-        pull: &mut Pull,
-    ) {
-        let mut intervals = vec![[[0.0; LANES]; 2]; self.cone.variables];
-        intervals[..ends.len()].copy_from_slice(ends);
-        for (index, step) in self.cone.steps.iter().enumerate() {
-            match step {
-                Step::Sums(sums) => {
-                    for k in 0..sums.len() {
-                        let ends = self.reach.intervals(sums, k, |v| intervals[v]);
-                        intervals[sums.first + k] = ends;
-                    }
-                }
-                Step::Curves(curves) => {
-                    for k in 0..curves.inputs.len() {
-                        let (unit, input) = (curves.first_unit + k, curves.inputs[k] as usize);
-                        meet(&mut bounds[unit], &intervals[input]);
-                        let flat = flat_lanes(curves, &bounds[unit]);
-                        if curves.first_unit > 0 && flat != [true; LANES] {
-                            let mut pulled = self.unit_ends(input, index, unit_lines, ends, pull);
-                            // No lane's bounds may depend on which others it is worked on with.
-                            for lane in (0..LANES).filter(|&lane| flat[lane]) {
-                                pulled[0][lane] = f64::NEG_INFINITY;
-                                pulled[1][lane] = f64::INFINITY;
-                            }
-                            meet(&mut bounds[unit], &pulled);
-                        }
-                        for lane in 0..LANES {
-                            let [l, u] = bounds[unit].map(|end| end[lane]);
-                            let (l, u) = (l.min(u), u);
-                            unit_lines[unit].set(lane, lines(&curves.parts, l, u, None));
-                            let [low, high] = range(&curves.parts, l, u);
-                            intervals[curves.first + k][0][lane] = low;
-                            intervals[curves.first + k][1][lane] = high;
-                        }
-                    }
-                }
-            }
+    /// Bounds of all units over a part with a box of its own, starting from those of the part it was
+    /// cut from. False if no input is there.
+    fn settle(&self, part: &mut Part<'_>, narrow: &mut Narrow<'_>) -> bool {
+        let Some(moved) = &mut part.moved else {
+            return true;
+        };
+        if moved.ends.iter().any(|[low, high]| low > high) {
+            return false;
+        }
+        let mut bounds = moved.bounds.to_vec();
+        for &(unit, above) in &part.phases {
+            bounds[unit] = self.halved(bounds[unit], unit, above);
+        }
+        let inhabited = narrow.settle(&moved.ends, &mut bounds);
+        moved.bounds = bounds.into();
+        inhabited
+    }
+
+    /// Bounds of a unit on one side of its kink.
+    fn halved(&self, [l, u]: [f64; 2], unit: usize, above: bool) -> [f64; 2] {
+        let kink = self.kinks[unit].unwrap_or_default();
+        if above {
+            [l.max(kink), u]
+        } else {
+            [l, u.min(kink)]
         }
     }
 
-    fn unit_ends(
-        &self,
-        variable: usize,
-        step: usize,
-        unit_lines: &[UnitLines],
-        ends: &[[Lanes; 2]],
-        pull: &mut Pull,
-    ) -> [Lanes; 2] {
-        let mut bound = |weight: f64| {
-            pull.clear();
-            for lane in 0..LANES {
-                pull.seed(variable, lane, weight, &self.reach);
-            }
-            let ends = |input: usize| ends[input];
-            pull.run(self.cone, step, unit_lines, &self.reach, &|_| None, ends)
-        };
-        let low = bound(1.0);
-        [low, bound(-1.0).map(|b| -b)]
-    }
-
-    /// Puts the slopes and phases of a leaf into its lane.
+    /// Puts the lines of a leaf into its lane, with its slopes and phases. False if those contradict
+    /// the bounds, so that no input is there.
     fn shape(
         &self,
         lane: usize,
         part: &Part<'_>,
-        bounds: &mut [[Lanes; 2]],
         unit_lines: &mut [UnitLines],
-        empty: &mut [bool; LANES],
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let Some(leaf) = part.leaf() else {
-            return Ok(());
+            return Ok(true);
         };
-        let mut shares: HashMap<usize, f64> = HashMap::new();
+        let known = part.moved.as_ref().map_or(&self.bounds[..], |m| &m.bounds);
+        if part.moved.is_some() {
+            for curves in curves(self.cone) {
+                for unit in curves.first_unit..curves.first_unit + curves.inputs.len() {
+                    let [l, u] = known[unit];
+                    unit_lines[unit].set(lane, lines(&curves.parts, l.min(u), u, None));
+                }
+            }
+        }
+        // Units with a slope or phase of their own: share, bounds.
+        let mut touched: BTreeMap<usize, (Option<f64>, [f64; 2])> = BTreeMap::new();
         for (unit, share) in &leaf.slopes {
-            let unit = self.numbers.get(unit);
+            let unit = self.numbers.get(unit).copied();
             let unit = unit.ok_or("a slope names a unit that does not matter here")?;
-            shares.insert(*unit, f64::from(*share) / 255.0);
+            touched.insert(unit, (Some(f64::from(*share) / 255.0), known[unit]));
         }
-        let split = part.phases.iter().map(|&(unit, _)| unit);
-        let mut touched: Vec<usize> = shares.keys().copied().chain(split).collect();
-        touched.sort_unstable();
-        touched.dedup();
-        for unit in touched {
-            let [l, u] = bounds[unit].map(|end| end[lane]);
-            // The bounds contradict the phases above: no input is there.
-            empty[lane] |= l > u;
-            let parts = self.parts_of(unit);
-            let share = shares.get(&unit).copied();
-            unit_lines[unit].set(lane, lines(parts, l.min(u), u, share));
+        for &(unit, above) in &part.phases {
+            let (_, bounds) = touched.entry(unit).or_insert((None, known[unit]));
+            *bounds = self.halved(*bounds, unit, above);
         }
-        Ok(())
+        for (&unit, &(share, [l, u])) in &touched {
+            unit_lines[unit].set(lane, lines(self.parts_of(unit), l.min(u), u, share));
+        }
+        Ok(touched.values().all(|(_, [l, u])| l <= u))
     }
 
     fn parts_of(&self, unit: usize) -> &[deepconcolic_network::StraightPart] {
@@ -351,15 +303,14 @@ impl<'a> Judge<'a> {
         parts: &[Part<'_>],
         ends: &[[Lanes; 2]],
         unit_lines: &[UnitLines],
-        pull: &mut Pull,
     ) -> Result<Lanes, String> {
-        pull.clear();
+        let mut pull = Pull::new(self.cone);
         let mut conditions: HashMap<usize, [Lanes; 2]> = HashMap::new();
         for (lane, part) in parts.iter().enumerate() {
             let Some(leaf) = part.leaf() else {
                 continue;
             };
-            self.seed(lane, leaf, pull)?;
+            self.seed(lane, leaf, &mut pull)?;
             if leaf.multipliers.len() > part.phases.len() {
                 return Err("a leaf has more multipliers than splits".into());
             }
@@ -447,17 +398,4 @@ fn curves(cone: &Cone) -> impl Iterator<Item = &Curves> {
         Step::Curves(curves) => Some(curves),
         Step::Sums(_) => None,
     })
-}
-
-/// In which lanes a unit's curve is constant.
-fn flat_lanes(curves: &Curves, [low, high]: &[Lanes; 2]) -> [bool; LANES] {
-    std::array::from_fn(|lane| is_flat(&curves.parts, low[lane], high[lane]))
-}
-
-/// The tighter of two bounds, lane by lane.
-fn meet(bounds: &mut [Lanes; 2], other: &[Lanes; 2]) {
-    for lane in 0..LANES {
-        bounds[0][lane] = bounds[0][lane].max(other[0][lane]);
-        bounds[1][lane] = bounds[1][lane].min(other[1][lane]);
-    }
 }

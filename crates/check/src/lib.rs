@@ -25,6 +25,7 @@ mod float;
 mod grounds;
 mod leaf;
 mod lines;
+mod narrow;
 pub mod pair;
 mod question;
 mod verdict;

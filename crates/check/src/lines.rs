@@ -25,8 +25,13 @@ pub(crate) fn kink(parts: &[StraightPart]) -> Option<f64> {
 /// Whether the curve is constant over `[l, u]`, so that tighter ends would tell nothing.
 pub(crate) fn is_flat(parts: &[StraightPart], l: f64, u: f64) -> bool {
     let at = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
-    let alone = parts.get(at + 1).is_none_or(|next| u <= next.from);
-    alone && parts[at].slope == 0.0
+    parts[at].slope == 0.0 && is_settled(parts, l, u)
+}
+
+/// Whether the curve is straight over `[l, u]`, so that tighter ends would not move its lines.
+pub(crate) fn is_settled(parts: &[StraightPart], l: f64, u: f64) -> bool {
+    let at = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
+    parts.get(at + 1).is_none_or(|next| u <= next.from)
 }
 
 /// Lines below and above over `[l, u]`. `share` says where the free slope lies between that of the

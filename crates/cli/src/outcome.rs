@@ -135,15 +135,7 @@ impl Finished<'_> {
             passes.forward += done.effort.forward;
             passes.vjp += done.effort.vjp;
             passes.lp += done.effort.lp;
-            self.notes.push(format!(
-                "nearest witnesses of {} of {} covered requirements, {} nearer than the suite's; \
-                 median distance {:.4} instead of {:.4}",
-                done.looked,
-                done.covered,
-                done.nearer,
-                done.after.unwrap_or(f64::NAN),
-                done.before.unwrap_or(f64::NAN)
-            ));
+            self.notes.push(done.to_string());
             watch.lap(|times| &mut times.symbolic);
         }
         self.passes = passes;

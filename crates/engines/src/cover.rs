@@ -5,31 +5,41 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use deepconcolic_spec::criteria::Change;
+use rayon::prelude::*;
 
 use crate::goal::{Effort, Reason};
 use crate::nearness::Nearness;
 use crate::pairs::{Harvest, PairSearch};
 
 /// How much is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PairLimits {
+#[derive(Clone, Copy)]
+pub struct PairLimits<'a> {
     /// Seeds that crossings are made round, for each group of decisions with the same conditions.
     pub crossings: usize,
     /// Seeds that a single pair is tried from.
     pub meetings: usize,
+    /// Passes through the network after which a part ends, at its next crossing or meeting.
+    pub passes: usize,
+    /// Whether to end at once, whatever was asked.
+    pub over: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Default for PairLimits {
+impl Default for PairLimits<'_> {
     fn default() -> Self {
         Self {
             crossings: 8,
             meetings: 5,
+            passes: usize::MAX,
+            over: &|| false,
         }
     }
 }
 
-/// What a caller hears of: the number of the seed that is the root of these tests, and the harvest.
-pub type Hear<'a> = dyn FnMut(usize, Harvest) -> ControlFlow<()> + 'a;
+/// What was found, with the number of the seed that is the root of its tests.
+pub type Rooted = (usize, Harvest);
+
+/// What hears of a harvest, and may stop the search.
+type Hear<'a> = dyn FnMut(usize, Harvest) -> ControlFlow<()> + 'a;
 
 /// Crossings must close this many pairs per program solved to be worth more than meetings.
 const WORTHWHILE: usize = 1;
@@ -42,19 +52,18 @@ struct Block {
 }
 
 impl PairSearch<'_> {
-    /// Searches tests for these pairs (condition, decision). Every harvest is handed to `hear`, which
-    /// may stop the search; harvests in which nothing was found are handed over too, since their effort
-    /// counts. Returns the pairs that are still open.
+    /// Searches tests for pairs (condition, decision), in parts that are worked on side by side. A part
+    /// knows nothing of the others, so what it finds does not depend on how many threads there are.
+    /// Harvests come part by part; those in which nothing was found are among them, since their effort
+    /// counts.
     pub fn cover(
         &self,
         seeds: &[&[f32]],
-        open: &[(usize, usize)],
-        limits: PairLimits,
-        hear: &mut Hear<'_>,
-    ) -> Result<Vec<(usize, usize)>, Reason> {
-        let mut blocks = blocks(open);
+        parts: &[Vec<(usize, usize)>],
+        limits: PairLimits<'_>,
+    ) -> Result<Vec<Rooted>, Reason> {
         let all = |pick: fn(&(usize, usize)) -> usize| {
-            let mut neurons: Vec<usize> = open.iter().map(pick).collect();
+            let mut neurons: Vec<usize> = parts.iter().flatten().map(pick).collect();
             neurons.sort_unstable();
             neurons.dedup();
             neurons
@@ -67,25 +76,54 @@ impl PairSearch<'_> {
             (self.layer, all(|pair| pair.1)),
             &mut effort,
         );
-        let empty = Harvest {
+        let preparation = Harvest {
             effort,
             ..Harvest::default()
         };
-        let mut stopped = hear(0, empty).is_break();
-        let mut worthwhile = (self.condition, self.decision) == (Change::Sign, Change::Sign);
-        for block in &mut blocks {
-            if worthwhile && !stopped {
-                let flow = self.cross_block(block, seeds, &nearness, limits, hear)?;
-                worthwhile = flow.is_continue();
-                stopped = flow == ControlFlow::Break(Ended::Stopped);
+        let mut harvests = vec![(0, preparation)];
+        let found: Vec<Result<Vec<Rooted>, Reason>> = parts
+            .par_iter()
+            .map(|part| self.cover_part(part, seeds, &nearness, limits))
+            .collect();
+        for part in found {
+            harvests.append(&mut part?);
+        }
+        Ok(harvests)
+    }
+
+    fn cover_part(
+        &self,
+        open: &[(usize, usize)],
+        seeds: &[&[f32]],
+        nearness: &Nearness,
+        limits: PairLimits<'_>,
+    ) -> Result<Vec<Rooted>, Reason> {
+        let mut harvests = Vec::new();
+        let mut spent = Effort::default();
+        let mut hear = |root: usize, harvest: Harvest| {
+            spent += harvest.effort;
+            harvests.push((root, harvest));
+            if (limits.over)() || spent.reaches(Some(limits.passes)) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
-            if !stopped {
-                stopped = self
-                    .meet_block(block, seeds, &nearness, limits, hear)?
-                    .is_break();
+        };
+        let mut worthwhile = (self.condition, self.decision) == (Change::Sign, Change::Sign);
+        for mut block in blocks(open) {
+            if worthwhile {
+                match self.cross_block(&mut block, seeds, nearness, limits, &mut hear)? {
+                    ControlFlow::Continue(()) => {}
+                    ControlFlow::Break(Ended::NotWorthwhile) => worthwhile = false,
+                    ControlFlow::Break(Ended::Stopped) => break,
+                }
+            }
+            let met = self.meet_block(&mut block, seeds, nearness, limits, &mut hear)?;
+            if met.is_break() {
+                break;
             }
         }
-        Ok(blocks.into_iter().flat_map(|block| block.open).collect())
+        Ok(harvests)
     }
 
     fn cross_block(
@@ -93,7 +131,7 @@ impl PairSearch<'_> {
         block: &mut Block,
         seeds: &[&[f32]],
         nearness: &Nearness,
-        limits: PairLimits,
+        limits: PairLimits<'_>,
         hear: &mut Hear<'_>,
     ) -> Result<ControlFlow<Ended>, Reason> {
         let roots = nearness.central(&block.conditions, &block.decisions);
@@ -122,7 +160,7 @@ impl PairSearch<'_> {
         block: &mut Block,
         seeds: &[&[f32]],
         nearness: &Nearness,
-        limits: PairLimits,
+        limits: PairLimits<'_>,
         hear: &mut Hear<'_>,
     ) -> Result<ControlFlow<()>, Reason> {
         for (condition, decision) in block.open.clone() {

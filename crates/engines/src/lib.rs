@@ -31,7 +31,7 @@ mod tree;
 mod walk;
 
 pub use cell::{nearest, paper_step};
-pub use cover::{Hear, PairLimits};
+pub use cover::{PairLimits, Rooted};
 pub use goal::{Effort, Goal, Margin, Outcome, Reason, Report, Witness};
 pub use pairs::{FoundPair, Harvest, PairSearch};
 pub use search::search;

@@ -17,6 +17,12 @@ const SOLVES: usize = 200;
 const ADDED: usize = 24;
 /// Aim this many margins deep, so that rounding to floats does not undo the solution.
 const DEPTH: f64 = 1.5;
+/// Most rows: what needs more is given up, so that one program takes seconds at most.
+const MOST: usize = 256;
+/// With more rows than this, those that do nothing are left out.
+const MANY: usize = 48;
+/// How far, in units of the domain, a solution stays clear of a row that does nothing.
+const IDLE: f64 = 1e-7;
 /// Times that a row which rounding breaks is asked for with twice the depth.
 const DEEPER: usize = 6;
 
@@ -75,8 +81,9 @@ impl Program<'_> {
         let centre = vec![self.centre.to_vec(); self.regions.len()];
         let mut now = self.base.clone();
         let mut deeper = 0;
-        // Rows only join, so what bounds an earlier solution bounds later ones.
+        // Rows that bound a solution stay, so what bounds an earlier solution bounds later ones.
         let mut known = Vec::new();
+        let mut dropped_at = 0.0;
         for _ in 0..SOLVES {
             if effort.reaches(task.most) {
                 return Solved::Stalled;
@@ -100,6 +107,9 @@ impl Program<'_> {
                 }
             }
             self.add(fresh, effort);
+            if self.rows.len() > MOST {
+                return Solved::Stalled;
+            }
             let step = Step::new(&centre, self.regions, &self.targets(true));
             effort.lp += 1;
             match solver::nearest(&step.problem, norm, &known) {
@@ -114,6 +124,14 @@ impl Program<'_> {
                         return Solved::At(now, plain.problem.bound(&multipliers, norm));
                     }
                     known = multipliers;
+                    if self.rows.len() > MANY {
+                        let reached = step.problem.bound(&known, norm);
+                        // Were rows dropped without gain, the same ones could come and go forever.
+                        if reached > dropped_at {
+                            dropped_at = reached;
+                            self.drop_idle(&step.problem.slacks(&displacement), &mut known);
+                        }
+                    }
                 }
                 claim @ Solution::Infeasible(_) => {
                     // The rows ask for a little more than the goal; the claim must stand without.
@@ -155,6 +173,20 @@ impl Program<'_> {
                 least: least(kept),
             })
             .collect()
+    }
+
+    /// Leaves out the rows of the cell that neither bound the solution nor touch it.
+    fn drop_idle(&mut self, slacks: &[f64], known: &mut Vec<f64>) {
+        let stays: Vec<bool> = self
+            .rows
+            .iter()
+            .zip(slacks.iter().zip(&*known))
+            .map(|(kept, (&slack, &y))| kept.wanted || y > 0.0 || slack < IDLE)
+            .collect();
+        let mut stay = stays.iter();
+        self.rows.retain(|_| stay.next().is_none_or(|s| *s));
+        let mut stay = stays.iter();
+        known.retain(|_| stay.next().is_none_or(|s| *s));
     }
 
     fn add(&mut self, atoms: Vec<(Atom, bool)>, effort: &mut Effort) {

@@ -14,6 +14,41 @@ const VARIANTS: usize = 4;
 
 /// Searches a witness from each start in turn: walking without holding a cell, for pairs with the first
 /// input fixed and then with both free, and at last inside the start's cell.
+///
+/// ```
+/// use deepconcolic_engines::{Goal, Margin, search};
+/// use deepconcolic_network::ops::{Dense, Elementwise, Relu};
+/// use deepconcolic_network::{NetworkBuilder, Shape};
+/// use deepconcolic_spec::{
+///     Domain, Extent, Formula, Input, Inputs, Norm, Pixels, SearchSpace,
+/// };
+///
+/// # fn main() -> Result<(), String> {
+/// let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2])?);
+/// let u = builder.add(Dense::new(2, 1, vec![1.0, 1.0], vec![-1.5])?, &[x], "dense")?;
+/// let v = builder.add(Elementwise::new(Relu), &[u], "relu")?;
+/// let network = builder.finish(&[("y", v)], 0)?;
+/// let domain = Domain::uniform(2, 0.0, 1.0)?;
+/// let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(0.3));
+///
+/// let seed: &[f32] = &[0.5, 0.6];
+/// let active = Formula::active(Input::First, 2, 0);
+/// let report = search(&network, &Goal {
+///     formula: &active,
+///     inputs: Inputs::One,
+///     root: seed,
+///     starts: &[seed],
+///     space: &space,
+///     means: &[],
+///     margin: Margin::default(),
+///     most: None,
+/// });
+/// let witness = report.witness().ok_or("nothing found")?;
+/// assert!(witness.inputs[0].iter().sum::<f32>() >= 1.5);
+/// assert!(witness.distance <= 0.3);
+/// # Ok(())
+/// # }
+/// ```
 pub fn search(network: &Network, goal: &Goal<'_>) -> Report {
     let mut effort = Effort::default();
     let outcome = match Task::new(network, goal) {

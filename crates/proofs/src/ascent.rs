@@ -65,6 +65,7 @@ pub(crate) struct Steps {
 }
 
 /// A program over one box, ready for questions.
+#[derive(Clone)]
 pub(crate) struct Ascent<'a> {
     pub program: &'a Program,
     pub ends: Vec<[Lanes; 2]>,

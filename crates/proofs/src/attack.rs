@@ -52,9 +52,7 @@ impl Attack {
         confirm: &ConfirmOne<'_>,
     ) -> Vec<Option<Vec<f32>>> {
         let mut found: Vec<Option<Vec<f32>>> = vec![None; questions.len()];
-        let mut values = vec![all(0.0); program.variables];
-        let mut lines = vec![UnitLines::NONE; program.units.len()];
-        let mut backward = Backward::new(program);
+        let mut walker = Walker::new(program);
         let mut random = Random(seed_number);
         for batch in 0..self.batches {
             let open: Vec<usize> = (0..found.len()).filter(|&q| found[q].is_none()).collect();
@@ -62,66 +60,136 @@ impl Attack {
                 break;
             }
             let asked: Vec<usize> = (0..LANES).map(|lane| open[lane % open.len()]).collect();
-            start(batch, ends, &mut random, &mut values);
-            for step in 0..=self.steps {
-                forward(program, &Follow::Curve, &mut values);
-                let worst = worst(&asked, questions, &values);
-                for (lane, &question) in asked.iter().enumerate() {
-                    if worst[lane].1 >= 0.0 && found[question].is_none() {
-                        let inputs = &values[..program.inputs.len()];
-                        let point: Vec<f64> = inputs.iter().map(|value| value[lane]).collect();
-                        found[question] = confirm(question, &point);
-                    }
-                }
-                if step == self.steps || found.iter().all(Option::is_some) {
-                    break;
-                }
-                tangents(program, &values, &mut lines);
-                backward.clear(program.variables);
-                for (lane, &question) in asked.iter().enumerate() {
-                    let conditions = questions[question];
-                    let mut factors = vec![0.0; conditions.len()];
-                    if let Some(factor) = factors.get_mut(worst[lane].0) {
-                        *factor = 1.0;
-                    }
-                    seed(&mut backward, lane, conditions, &factors);
-                }
-                backward.run(program, program.steps.len(), &lines, &[]);
-                // Long steps first, to cross the box; short ones at the end, to settle.
-                let length = 0.5 * 0.85f64.powi(step as i32);
-                walk(ends, &backward, length, &mut values);
+            let conditions: Vec<&[Condition]> = asked.iter().map(|&q| questions[q]).collect();
+            for lane in 0..LANES {
+                walker.place(lane, &start(batch, lane, ends, &mut random), ends);
             }
+            walker.walk(&conditions, ends, self.steps, &mut |lane, point| {
+                let question = asked[lane];
+                if found[question].is_none() {
+                    found[question] = confirm(question, point);
+                }
+                found.iter().all(Option::is_some)
+            });
         }
         found
     }
 }
 
-/// In each lane, the condition that is furthest from holding, and its value.
-fn worst(asked: &[usize], questions: &[&[Condition]], values: &[Lanes]) -> [(usize, f64); LANES] {
-    let mut worst = [(0, f64::INFINITY); LANES];
-    for ((lane, worst), &question) in worst.iter_mut().enumerate().zip(asked) {
-        for (number, condition) in questions[question].iter().enumerate() {
-            let value = condition.value(values, lane);
-            if value < worst.1 || value.is_nan() {
-                *worst = (number, value);
-            }
+/// Gradient steps from sixteen points side by side.
+pub(crate) struct Walker<'a> {
+    program: &'a Program,
+    values: Vec<Lanes>,
+    /// How far the first step may go, for each input.
+    widths: Vec<Lanes>,
+    lines: Vec<UnitLines>,
+    backward: Backward,
+}
+
+impl<'a> Walker<'a> {
+    pub fn new(program: &'a Program) -> Self {
+        Self {
+            program,
+            values: vec![all(0.0); program.variables],
+            widths: vec![all(0.0); program.inputs.len()],
+            lines: vec![UnitLines::NONE; program.units.len()],
+            backward: Backward::new(program),
         }
     }
-    worst
+
+    /// Where a lane starts, and the box whose widths are the measure of its steps.
+    pub fn place(&mut self, lane: usize, point: &[f64], ends: &[[f64; 2]]) {
+        for (input, (&x, &[low, high])) in point.iter().zip(ends).enumerate() {
+            self.values[input][lane] = x;
+            self.widths[input][lane] = high - low;
+        }
+    }
+
+    /// Walks uphill; lane `k` asks about `questions[k]`. A point that meets all conditions of its
+    /// lane goes to `met`, which says whether that is enough.
+    pub fn walk(
+        &mut self,
+        questions: &[&[Condition]],
+        region: &[[f64; 2]],
+        steps: usize,
+        met: &mut dyn FnMut(usize, &[f64]) -> bool,
+    ) {
+        let program = self.program;
+        for step in 0..=steps {
+            forward(program, &Follow::Curve, &mut self.values);
+            let factors: Vec<(f64, Vec<f64>)> = questions
+                .iter()
+                .enumerate()
+                .map(|(lane, conditions)| self.weigh(lane, conditions))
+                .collect();
+            for (lane, (worst, _)) in factors.iter().enumerate() {
+                if *worst >= 0.0 {
+                    let inputs = &self.values[..program.inputs.len()];
+                    let point: Vec<f64> = inputs.iter().map(|value| value[lane]).collect();
+                    if met(lane, &point) {
+                        return;
+                    }
+                }
+            }
+            if step == steps {
+                break;
+            }
+            tangents(program, &self.values, &mut self.lines);
+            self.backward.clear(program.variables);
+            for (lane, (_, factors)) in factors.iter().enumerate() {
+                seed(&mut self.backward, lane, questions[lane], factors);
+            }
+            self.backward
+                .run(program, program.steps.len(), &self.lines, &[]);
+            // Long steps first, to cross the box; short ones at the end, to settle.
+            self.step(region, 0.5 * 0.85f64.powi(step as i32));
+        }
+    }
+
+    /// The least of the conditions' values, and how much each counts: the further it is from
+    /// holding, the more. Near a ridge where two are as bad, following the worst alone would only
+    /// cross it again and again.
+    fn weigh(&self, lane: usize, conditions: &[Condition]) -> (f64, Vec<f64>) {
+        const SHARPNESS: f64 = 20.0;
+        let values = conditions.iter().map(|c| c.value(&self.values, lane));
+        let mut values: Vec<f64> = values.collect();
+        let worst = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let scale = SHARPNESS / (worst.abs() + f64::MIN_POSITIVE);
+        for value in &mut values {
+            *value = (scale * (worst - *value)).exp();
+        }
+        (worst, values)
+    }
+
+    /// Against the gradient of what must fall, within the box.
+    fn step(&mut self, region: &[[f64; 2]], length: f64) {
+        let (values, widths, backward) = (&mut self.values, &self.widths, &self.backward);
+        vectorised(|| {
+            let inputs = values.iter_mut().zip(widths).zip(&backward.coefficients);
+            for (((value, width), a), &[low, high]) in inputs.zip(region) {
+                for lane in 0..LANES {
+                    let towards = if a[lane] == 0.0 {
+                        0.0
+                    } else {
+                        -length * width[lane] * a[lane].signum()
+                    };
+                    value[lane] = (value[lane] + towards).clamp(low, high);
+                }
+            }
+        });
+    }
 }
 
 /// The centre once, then corners and inner points in turn.
-fn start(batch: usize, ends: &[[f64; 2]], random: &mut Random, values: &mut [Lanes]) {
-    for lane in 0..LANES {
-        for (value, &[low, high]) in values.iter_mut().zip(ends) {
-            let part = match (batch, lane) {
-                (0, 0) => 0.5,
-                _ if lane % 2 == 0 => random.part(),
-                _ => random.part().round(),
-            };
-            value[lane] = low + part * (high - low);
-        }
-    }
+fn start(batch: usize, lane: usize, ends: &[[f64; 2]], random: &mut Random) -> Vec<f64> {
+    let part = |random: &mut Random| match (batch, lane) {
+        (0, 0) => 0.5,
+        _ if lane.is_multiple_of(2) => random.part(),
+        _ => random.part().round(),
+    };
+    let ends = ends.iter();
+    ends.map(|&[low, high]| low + part(random) * (high - low))
+        .collect()
 }
 
 /// Each curve's own slope at the point.
@@ -137,21 +205,4 @@ fn tangents(program: &Program, values: &[Lanes], lines: &mut [UnitLines]) {
             }
         }
     }
-}
-
-/// Against the gradient of what must fall, within the box.
-fn walk(ends: &[[f64; 2]], backward: &Backward, length: f64, values: &mut [Lanes]) {
-    vectorised(|| {
-        for ((value, a), &[low, high]) in values.iter_mut().zip(&backward.coefficients).zip(ends) {
-            let step = length * (high - low);
-            for lane in 0..LANES {
-                let towards = if a[lane] == 0.0 {
-                    0.0
-                } else {
-                    -step * a[lane].signum()
-                };
-                value[lane] = (value[lane] + towards).clamp(low, high);
-            }
-        }
-    });
 }

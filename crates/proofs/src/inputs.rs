@@ -1,42 +1,59 @@
 //! Branch and bound on the input box, for networks of few inputs: the box is halved where that
-//! matters most, and every unit is bounded anew in each half. Sixteen boxes are bounded side by side.
-
-#![expect(clippy::needless_range_loop, reason = "loops over lanes")]
+//! matters most, and every open unit is bounded anew in each half. On the way points of the boxes are
+//! tried, and gradient steps start from those that come nearest to meeting the conditions.
 
 use deepconcolic_check::{Leaf, Split};
 use rayon::prelude::*;
 
 use crate::ascent::CLEAR;
+use crate::attack::Walker;
+use crate::frontier::{Cell, Frontier};
 use crate::lanes::{LANES, Lanes, all};
-use crate::lines::{UnitLines, is_flat, lines, range};
-use crate::objective::{Condition, seed};
-use crate::pass::{Backward, Follow, forward};
+use crate::objective::Condition;
+use crate::pass::{Follow, forward};
 use crate::phases::{Confirm, Effort, End};
-use crate::program::{Curves, Program, Step, Sums};
+use crate::program::Program;
+use crate::slim::{Readers, Slim};
 use crate::tree::Growing;
 
-/// Boxes taken up at once: a fixed number, so that nothing depends on the number of threads.
-const TAKEN: usize = 8 * LANES;
+/// Boxes cut at once: a fixed number, so that nothing depends on the number of threads.
+const TAKEN: usize = 4 * LANES;
 
-/// The least share of the strongest input's effect that any input counts with.
-const LEAST_STRENGTH: f64 = 0.1;
+/// The least share of the strongest input's effect that any input counts with, in two opinions on which
+/// input to halve: its effect on the bound at hand, or rather its width.
+const LEAST_STRENGTHS: [f64; 2] = [0.03, 0.4];
 
-/// A box and what is known of the units over it.
-struct Cell {
-    ends: Vec<[f64; 2]>,
-    bounds: Vec<[f64; 2]>,
-    at: usize,
-    bound: f64,
+/// Gradient steps from the most promising points of each round.
+const STEPS: usize = 12;
+
+/// One alternative over a box.
+struct Question<'a> {
+    program: &'a Program,
+    readers: Readers,
+    conditions: &'a [Condition],
+    /// Sums of conditions: numbers and factors.
+    mixes: Vec<Vec<(usize, f32)>>,
+    region: Vec<[f64; 2]>,
 }
 
-/// What was found of one box.
+/// A part of a box: all of it, or what is left when the ends of an input move.
+#[derive(Clone, Copy)]
+struct Half<'a> {
+    cell: &'a Cell,
+    cut: Option<(usize, [f64; 2])>,
+}
+
+/// What was found of a box.
 struct Judged {
-    bound: f64,
-    condition: usize,
-    /// The input variable to halve.
-    halve: usize,
-    witness: Option<Vec<f32>>,
+    ends: Vec<[f64; 2]>,
     bounds: Vec<[f64; 2]>,
+    bound: f64,
+    /// The sum of conditions that has this bound.
+    mix: usize,
+    halve: [usize; 2],
+    /// The point tried that came nearest to meeting all conditions, and by how much it misses.
+    point: Vec<f64>,
+    value: f64,
 }
 
 /// Refutes one alternative over a box.
@@ -48,249 +65,259 @@ pub(crate) fn refute(
     effort: &Effort<'_>,
     confirm: &Confirm<'_>,
 ) -> End {
+    let question = Question {
+        program,
+        readers: Readers::of(program),
+        conditions,
+        mixes: mixes(conditions.len()),
+        region: ends.clone(),
+    };
+    let mut walker = Walker::new(program);
     let mut tree = Growing::new();
-    let mut open = vec![Cell {
+    let mut open = Frontier::default();
+    let root = Cell {
         ends,
         bounds,
         at: 0,
         bound: f64::NEG_INFINITY,
-    }];
-    let mut nodes = effort.nodes_from(0);
+        halve: [0; 2],
+    };
+    let whole = Half {
+        cell: &root,
+        cut: None,
+    };
+    let judged = question.judge(&[whole]);
+    let mut nodes = effort.nodes_from(judged.len());
+    if let Some(input) = question.follow(&mut walker, &judged, confirm) {
+        return End::Witness(input);
+    }
+    for judged in judged {
+        question.file(judged, 0, &mut tree, &mut open);
+    }
     while !open.is_empty() {
         if nodes >= effort.nodes || effort.is_over() {
-            let worst = open.iter().map(|cell| cell.bound);
-            return End::Open(-worst.fold(f64::INFINITY, f64::min));
+            return End::Open(-open.worst().unwrap_or(f64::INFINITY));
         }
-        // Last in, first out: neighbours come together, and few boxes are open at a time.
-        let taken = open.split_off(open.len().saturating_sub(TAKEN));
-        nodes += taken.len();
-        let judged: Vec<Vec<Judged>> = taken
-            .par_chunks(LANES)
-            .map(|cells| Bounder::new(program, cells).judge(conditions, cells, confirm))
-            .collect();
-        for (cell, judged) in taken.into_iter().zip(judged.into_iter().flatten()) {
-            if let Some(input) = judged.witness {
-                return End::Witness(input);
-            }
-            if judged.bound > CLEAR {
-                let leaf = Leaf {
-                    factors: vec![(judged.condition as u32, 1.0)],
-                    ..Leaf::default()
-                };
-                tree.close(cell.at, leaf);
+        let taken = open.take(TAKEN);
+        let Some(halves) = taken.iter().map(halves).collect::<Option<Vec<_>>>() else {
+            // A box as thin as numbers can be.
+            return End::Open(-open.worst().unwrap_or(f64::INFINITY));
+        };
+        let halves: Vec<Half<'_>> = halves.into_iter().flatten().collect();
+        nodes += halves.len();
+        let judged = question.judge(&halves);
+        if let Some(input) = question.follow(&mut walker, &judged, confirm) {
+            return End::Witness(input);
+        }
+        let mut judged = halves.iter().zip(judged).peekable();
+        for cell in &taken {
+            let mine = |(half, _): &(&Half<'_>, Judged)| std::ptr::eq(half.cell, cell);
+            let own: Vec<(&Half<'_>, Judged)> =
+                std::iter::from_fn(|| judged.next_if(mine)).collect();
+            let Some((input, pair)) = better(own) else {
                 continue;
-            }
-            let place = judged.halve;
-            let [low, high] = cell.ends[place];
-            let middle = 0.5 * low + 0.5 * high;
-            if !(low < middle && middle < high) {
-                return End::Open(-judged.bound);
-            }
-            let element = program.inputs[place] as u32;
-            let halves = tree.split(
-                cell.at,
-                Split::Input {
-                    element,
-                    at: middle,
-                },
-            );
-            for (at, new) in halves.into_iter().zip([[low, middle], [middle, high]]) {
-                let mut ends = cell.ends.clone();
-                ends[place] = new;
-                open.push(Cell {
-                    ends,
-                    bounds: judged.bounds.clone(),
-                    at,
-                    bound: judged.bound,
-                });
+            };
+            let split = Split::Input {
+                element: program.inputs[input] as u32,
+                at: pair[0].ends[input][1],
+            };
+            let places = tree.split(cell.at, split);
+            for (at, judged) in places.into_iter().zip(pair) {
+                question.file(judged, at, &mut tree, &mut open);
             }
         }
     }
     End::Refuted(tree.finish())
 }
 
-/// Bounds over sixteen boxes at once.
-struct Bounder<'a> {
-    program: &'a Program,
-    ends: Vec<[Lanes; 2]>,
-    intervals: Vec<[Lanes; 2]>,
-    bounds: Vec<[Lanes; 2]>,
-    lines: Vec<UnitLines>,
-    backward: Backward,
-}
-
-impl<'a> Bounder<'a> {
-    fn new(program: &'a Program, cells: &[Cell]) -> Self {
-        // Lanes without a box of their own repeat the first.
-        let cell = |lane: usize| cells.get(lane).unwrap_or(&cells[0]);
-        let gather = |pick: &dyn Fn(&Cell) -> [f64; 2]| {
-            let mut lanes = [all(0.0); 2];
-            for lane in 0..LANES {
-                [lanes[0][lane], lanes[1][lane]] = pick(cell(lane));
-            }
-            lanes
-        };
-        let inputs = program.inputs.len();
-        let ends: Vec<[Lanes; 2]> = (0..inputs).map(|i| gather(&|c| c.ends[i])).collect();
-        let units = program.units.len();
-        let bounds = (0..units).map(|u| gather(&|c| c.bounds[u])).collect();
-        let mut intervals = vec![[all(0.0); 2]; program.variables];
-        intervals[..inputs].copy_from_slice(&ends);
-        Self {
-            program,
-            ends,
-            intervals,
-            bounds,
-            lines: vec![UnitLines::NONE; units],
-            backward: Backward::new(program),
+/// The halves of a box, for each input that may be worth halving; none if it cannot be halved.
+fn halves(cell: &Cell) -> Option<Vec<Half<'_>>> {
+    let [first, second] = cell.halve;
+    let mut halves = Vec::with_capacity(4);
+    for input in std::iter::once(first).chain((second != first).then_some(second)) {
+        let [low, high] = cell.ends[input];
+        let middle = 0.5 * low + 0.5 * high;
+        if low < middle && middle < high {
+            let half = |ends| Half {
+                cell,
+                cut: Some((input, ends)),
+            };
+            halves.extend([[low, middle], [middle, high]].map(half));
         }
     }
+    (!halves.is_empty()).then_some(halves)
+}
 
-    fn judge(
-        mut self,
-        conditions: &[Condition],
-        cells: &[Cell],
-        confirm: &Confirm<'_>,
-    ) -> Vec<Judged> {
-        for (index, step) in self.program.steps.iter().enumerate() {
-            match step {
-                Step::Sums(sums) => self.sums(sums),
-                Step::Curves(curves) => self.curves(index, curves),
-            }
+/// Of one or two ways to halve a box, the one with less left to refute: the input, and the halves.
+fn better(own: Vec<(&Half<'_>, Judged)>) -> Option<(usize, Vec<Judged>)> {
+    let mut best: Option<(f64, usize, Vec<Judged>)> = None;
+    let mut own = own.into_iter();
+    while let (Some((half, low)), Some((_, high))) = (own.next(), own.next()) {
+        let (input, _) = half.cut?;
+        let left = low.bound.min(CLEAR) + high.bound.min(CLEAR);
+        if best.as_ref().is_none_or(|(least, _, _)| left > *least) {
+            best = Some((left, input, vec![low, high]));
         }
-        let mut judged: Vec<Judged> = (0..cells.len())
-            .map(|lane| Judged {
-                bound: f64::NEG_INFINITY,
-                condition: 0,
-                halve: 0,
-                witness: None,
-                bounds: self.bounds.iter().map(|b| b.map(|end| end[lane])).collect(),
-            })
+    }
+    best.map(|(_, input, pair)| (input, pair))
+}
+
+/// Sums of conditions that are bounded side by side: each alone, then, as far as there are lanes, two
+/// at a time, three at a time and so on. What no condition rules out alone several may together.
+fn mixes(conditions: usize) -> Vec<Vec<(usize, f32)>> {
+    let mut mixes: Vec<Vec<(usize, f32)>> = (0..conditions).map(|c| vec![(c, 1.0)]).collect();
+    let room = LANES.max(conditions);
+    let mut from = 0;
+    while mixes.len() < room && from < mixes.len() {
+        let last = mixes[from].last().map_or(0, |&(last, _)| last);
+        for next in last + 1..conditions {
+            let mut mix = mixes[from].clone();
+            mix.push((next, 1.0));
+            mixes.push(mix);
+        }
+        from += 1;
+    }
+    mixes.truncate(room);
+    mixes
+}
+
+impl Question<'_> {
+    /// Bounds boxes, on all threads.
+    fn judge(&self, halves: &[Half<'_>]) -> Vec<Judged> {
+        let judged: Vec<Vec<Judged>> = halves
+            .par_chunks(LANES)
+            .map(|halves| self.judge_few(halves))
             .collect();
+        judged.into_iter().flatten().collect()
+    }
+
+    /// Bounds up to [`LANES`] boxes one after the other; their points are tried side by side.
+    fn judge_few(&self, halves: &[Half<'_>]) -> Vec<Judged> {
+        let mut slim = Slim::new(self.program, &self.readers);
         let mut values = vec![all(0.0); self.program.variables];
-        for number in 0..conditions.len() {
-            let mut factors = vec![0.0; conditions.len()];
-            factors[number] = 1.0;
-            self.backward.clear(self.program.variables);
-            for lane in 0..LANES {
-                seed(&mut self.backward, lane, conditions, &factors);
+        let mut centres = values.clone();
+        let mut judged = Vec::with_capacity(halves.len());
+        for (lane, half) in halves.iter().enumerate() {
+            let found = self.bound(&mut slim, half);
+            for (input, &[low, high]) in found.ends.iter().enumerate() {
+                values[input][lane] = found.point[input];
+                centres[input][lane] = 0.5 * low + 0.5 * high;
             }
-            let steps = self.program.steps.len();
-            self.backward.run(self.program, steps, &self.lines, &[]);
-            let bound = self.backward.lower(&self.ends);
+            judged.push(found);
+        }
+        let inputs = self.program.inputs.len();
+        for values in [&mut values, &mut centres] {
+            forward(self.program, &Follow::Curve, values);
             for (lane, judged) in judged.iter_mut().enumerate() {
-                if bound[lane] > judged.bound {
-                    judged.bound = bound[lane];
-                    judged.condition = number;
-                    judged.halve = self.widest(lane);
+                let met = self.conditions.iter().map(|c| c.value(values, lane));
+                let value = met.fold(f64::INFINITY, f64::min);
+                if value > judged.value {
+                    judged.value = value;
+                    judged.point = values[..inputs].iter().map(|v| v[lane]).collect();
                 }
             }
-            self.backward.corners(&self.ends, &mut values);
-            self.execute(conditions, &mut values, &mut judged, confirm);
         }
         judged
     }
 
-    fn execute(
-        &self,
-        conditions: &[Condition],
-        values: &mut [Lanes],
-        judged: &mut [Judged],
-        confirm: &Confirm<'_>,
-    ) {
-        forward(self.program, &Follow::Curve, values);
-        for (lane, judged) in judged.iter_mut().enumerate() {
-            let mut all = conditions.iter().map(|c| c.value(values, lane));
-            if judged.witness.is_none() && all.all(|value| value >= 0.0) {
-                let inputs = &values[..self.program.inputs.len()];
-                let corner: Vec<f64> = inputs.iter().map(|value| value[lane]).collect();
-                judged.witness = confirm(&corner);
-            }
+    fn bound(&self, slim: &mut Slim<'_>, half: &Half<'_>) -> Judged {
+        let mut ends = half.cell.ends.clone();
+        if let Some((input, new)) = half.cut {
+            ends[input] = new;
         }
-    }
-
-    /// The input whose width moves the bound most. An input whose effect cancels in the lines still
-    /// loosens them, so none counts for less than a share of the strongest.
-    fn widest(&self, lane: usize) -> usize {
-        let strength = |i: usize| self.backward.coefficients[i][lane].abs();
-        let strongest = (0..self.ends.len()).map(strength).fold(0.0, f64::max);
-        let effect = |i: usize| {
-            let [low, high] = &self.ends[i];
-            let width = high[lane] - low[lane];
-            (strength(i).max(LEAST_STRENGTH * strongest) + f64::MIN_POSITIVE) * width
+        let mut bounds = half.cell.bounds.clone();
+        slim.settle(&ends, &mut bounds);
+        let mut judged = Judged {
+            point: ends.iter().map(|ends| ends[0]).collect(),
+            ends,
+            bounds,
+            bound: f64::NEG_INFINITY,
+            mix: 0,
+            halve: [0; 2],
+            value: f64::NEG_INFINITY,
         };
-        let better = |best: usize, i: usize| if effect(i) > effect(best) { i } else { best };
-        (0..self.ends.len()).reduce(better).unwrap_or(0)
-    }
-
-    fn sums(&mut self, sums: &Sums) {
-        deepconcolic_network::vectorised(|| {
-            let (before, outputs) = self.intervals.split_at_mut(sums.first);
-            for (k, &constant) in sums.constants.iter().enumerate() {
-                let (variables, weights) = sums.rows.row(k);
-                let (mut low, mut high) = (all(constant), all(constant));
-                for (&variable, &weight) in variables.iter().zip(weights) {
-                    let [l, u] = &before[variable as usize];
-                    let (a, b) = if weight < 0.0 { (u, l) } else { (l, u) };
-                    for lane in 0..LANES {
-                        low[lane] += weight * a[lane];
-                        high[lane] += weight * b[lane];
+        let steps = self.program.steps.len();
+        for (number, chunk) in self.mixes.chunks(LANES).enumerate() {
+            slim.clear(steps);
+            for (lane, mix) in chunk.iter().enumerate() {
+                for &(condition, factor) in mix {
+                    let (condition, factor) = (&self.conditions[condition], f64::from(factor));
+                    for &(variable, weight) in &condition.terms {
+                        slim.seed(variable, lane, -factor * weight);
                     }
+                    slim.constant(lane, -factor * condition.constant);
                 }
-                outputs[k] = [low, high];
             }
+            let bound = slim.run(steps, chunk.len(), &judged.ends);
+            for lane in 0..chunk.len() {
+                // Of sums of several conditions, what one of them would be worth.
+                let bound = bound[lane] / chunk[lane].len() as f64;
+                if bound > judged.bound {
+                    judged.bound = bound;
+                    judged.mix = number * LANES + lane;
+                    let widest = |least| widest(&slim.coefficients, lane, &judged.ends, least);
+                    judged.halve = LEAST_STRENGTHS.map(widest);
+                    let ends = slim.coefficients.iter().zip(&judged.ends);
+                    let corner = ends.map(|(a, [l, h])| if a[lane] < 0.0 { *h } else { *l });
+                    judged.point = corner.collect();
+                }
+            }
+        }
+        judged
+    }
+
+    /// Closes a part of the tree that is refuted, and keeps the others.
+    fn file(&self, judged: Judged, at: usize, tree: &mut Growing, open: &mut Frontier) {
+        if judged.bound > CLEAR {
+            let factors = self.mixes[judged.mix].iter();
+            let leaf = Leaf {
+                factors: factors.map(|&(at, factor)| (at as u32, factor)).collect(),
+                ..Leaf::default()
+            };
+            tree.close(at, leaf);
+        } else {
+            open.push(Cell {
+                ends: judged.ends,
+                bounds: judged.bounds,
+                at,
+                bound: judged.bound,
+                halve: judged.halve,
+            });
+        }
+    }
+
+    /// Gradient steps from the points of a round that came nearest.
+    fn follow(
+        &self,
+        walker: &mut Walker<'_>,
+        judged: &[Judged],
+        confirm: &Confirm<'_>,
+    ) -> Option<Vec<f32>> {
+        let mut order: Vec<&Judged> = judged.iter().filter(|j| j.bound <= CLEAR).collect();
+        order.sort_by(|a, b| b.value.total_cmp(&a.value));
+        order.truncate(LANES);
+        for (lane, judged) in order.iter().enumerate() {
+            walker.place(lane, &judged.point, &judged.ends);
+        }
+        let questions = vec![self.conditions; order.len()];
+        let mut found = None;
+        walker.walk(&questions, &self.region, STEPS, &mut |_, point| {
+            found = confirm(point);
+            found.is_some()
         });
-    }
-
-    fn curves(&mut self, step: usize, curves: &Curves) {
-        for (k, &input) in curves.inputs.iter().enumerate() {
-            let unit = curves.first_unit + k;
-            let interval = self.intervals[input as usize];
-            meet(&mut self.bounds[unit], &interval);
-            let flat = self.flat_lanes(curves, unit);
-            if curves.first_unit > 0 && flat != [true; LANES] {
-                let mut low = self.pull(curves, step, input as usize, 1.0);
-                let mut high = self.pull(curves, step, input as usize, -1.0).map(|b| -b);
-                // No box's bounds may depend on which others it is worked on with.
-                for lane in (0..LANES).filter(|&lane| flat[lane]) {
-                    [low[lane], high[lane]] = self.bounds[unit].map(|end| end[lane]);
-                }
-                meet(&mut self.bounds[unit], &[low, high]);
-            }
-        }
-        for k in 0..curves.inputs.len() {
-            let unit = curves.first_unit + k;
-            for lane in 0..LANES {
-                let [l, u] = self.bounds[unit].map(|end| end[lane]);
-                let u = u.max(l);
-                self.lines[unit].set(lane, lines(&curves.parts, l, u, None));
-                let [low, high] = range(&curves.parts, l, u);
-                self.intervals[curves.first + k][0][lane] = low;
-                self.intervals[curves.first + k][1][lane] = high;
-            }
-        }
-    }
-
-    /// In which lanes a unit's curve is constant.
-    fn flat_lanes(&self, curves: &Curves, unit: usize) -> [bool; LANES] {
-        let [low, high] = &self.bounds[unit];
-        std::array::from_fn(|lane| is_flat(&curves.parts, low[lane], high[lane]))
-    }
-
-    fn pull(&mut self, curves: &Curves, step: usize, variable: usize, weight: f64) -> Lanes {
-        self.backward.clear(curves.first);
-        for lane in 0..LANES {
-            self.backward.seed(variable, lane, weight);
-        }
-        self.backward.run(self.program, step, &self.lines, &[]);
-        self.backward.lower(&self.ends)
+        found
     }
 }
 
-/// The tighter of two bounds, lane by lane.
-fn meet(bounds: &mut [Lanes; 2], other: &[Lanes; 2]) {
-    for lane in 0..LANES {
-        bounds[0][lane] = bounds[0][lane].max(other[0][lane]);
-        bounds[1][lane] = bounds[1][lane].min(other[1][lane]);
-    }
+/// The input whose width moves the bound most. An input whose effect cancels in the lines still
+/// loosens them, so none counts for less than a share of the strongest.
+fn widest(coefficients: &[Lanes], lane: usize, ends: &[[f64; 2]], least: f64) -> usize {
+    let strength = |i: usize| coefficients[i][lane].abs();
+    let strongest = (0..ends.len()).map(strength).fold(0.0, f64::max);
+    let effect = |i: usize| {
+        let width = ends[i][1] - ends[i][0];
+        (strength(i).max(least * strongest) + f64::MIN_POSITIVE) * width
+    };
+    let better = |best: usize, i: usize| if effect(i) > effect(best) { i } else { best };
+    (0..ends.len()).reduce(better).unwrap_or(0)
 }

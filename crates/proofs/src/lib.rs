@@ -11,6 +11,7 @@ mod attack;
 mod batch;
 mod chunk;
 mod confirm;
+mod frontier;
 mod inputs;
 mod knowledge;
 mod lanes;
@@ -23,6 +24,8 @@ mod place;
 mod program;
 mod prove;
 mod region;
+mod slim;
+mod thin;
 mod thresholds;
 mod tree;
 

@@ -14,7 +14,7 @@ use crate::lines::UnitLines;
 use crate::program::{Curves, Program, Step, Sums};
 
 /// Coefficients of every variable on the way back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Backward {
     pub coefficients: Vec<Lanes>,
     /// Whether a variable can have a coefficient other than 0.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering as Access};
 use std::time::Instant;
 
 use deepconcolic_check::{Leaf, Proof, Split};
+use rayon::prelude::*;
 
 use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
 use crate::lanes::LANES;
@@ -125,6 +126,18 @@ impl Ord for Open {
     }
 }
 
+/// Groups of parts bounded at once, on as many threads as there are: a fixed number, so that nothing
+/// depends on the threads.
+const GROUPS: usize = 4;
+
+/// Up to [`LANES`] parts that are bounded side by side.
+struct Group {
+    parts: Vec<Part>,
+    /// Where each is in the tree, and how often it was taken up with nothing left to split.
+    places: Vec<(usize, u8)>,
+    steps: Steps,
+}
+
 /// Refutes one alternative from what the root reached.
 pub(crate) fn refute(
     ascent: &mut Ascent<'_>,
@@ -144,56 +157,91 @@ pub(crate) fn refute(
         at: 0,
     });
     let mut nodes = effort.nodes_from(1);
+    // Workspaces of the groups but the first; most questions end before there are any.
+    let mut others: Vec<Ascent<'_>> = Vec::new();
     while let Some(worst) = open.peek() {
         let bound = -worst.reached.bound;
         if nodes >= effort.nodes || effort.is_over() {
             return End::Open(bound);
         }
-        let mut parts = Vec::with_capacity(LANES);
-        let mut places = Vec::with_capacity(LANES);
-        let mut steps = effort.below;
-        while parts.len() + 1 < LANES
-            && let Some(next) = open.pop()
-        {
-            let Some(branch) = next.reached.branch else {
-                if next.reached.tries == MOST_TRIES {
-                    // The bound still leaves room: rounding, or a witness that execution does not
-                    // confirm.
-                    return End::Open(bound);
-                }
-                steps = patient(next.reached.tries);
-                parts.push(next.reached.part);
-                places.push((next.at, next.reached.tries + 1));
-                continue;
+        let mut groups = Vec::new();
+        while groups.len() < GROUPS && !open.is_empty() {
+            let Some(group) = next_group(ascent, &mut open, &mut tree, effort.below) else {
+                // The bound still leaves room: rounding, or a witness that execution does not
+                // confirm.
+                return End::Open(bound);
             };
-            let unit = ascent.program.units[ascent.free[branch as usize].unit];
-            let halves = tree.split(next.at, Split::Phase(unit));
-            for (half, above) in halves.into_iter().zip([false, true]) {
-                let mut part = next.reached.part.clone();
-                part.phases.push((branch, above));
-                part.multipliers.push(0.0);
-                parts.push(part);
-                places.push((half, 0));
-            }
+            nodes += group.parts.len();
+            groups.push(group);
         }
-        nodes += parts.len();
-        let lanes: Vec<&[Condition]> = vec![conditions; parts.len()];
-        let reached = ascent.climb(&lanes, &parts, steps);
-        for (_, corner) in ascent.witnesses(&lanes) {
-            if let Some(input) = confirm(&corner) {
+        while others.len() + 1 < groups.len() {
+            others.push(ascent.clone());
+        }
+        let spaces: Vec<&mut Ascent<'_>> =
+            std::iter::once(&mut *ascent).chain(&mut others).collect();
+        let bounded: Vec<(Vec<Reached>, Option<Vec<f32>>)> = groups
+            .par_iter()
+            .zip(spaces.into_par_iter())
+            .map(|(group, space)| {
+                let lanes: Vec<&[Condition]> = vec![conditions; group.parts.len()];
+                let reached = space.climb(&lanes, &group.parts, group.steps);
+                let mut corners = space.witnesses(&lanes).into_iter();
+                (reached, corners.find_map(|(_, corner)| confirm(&corner)))
+            })
+            .collect();
+        for (group, (reached, witness)) in groups.into_iter().zip(bounded) {
+            if let Some(input) = witness {
                 return End::Witness(input);
             }
-        }
-        for (mut reached, (at, tries)) in reached.into_iter().zip(places) {
-            reached.tries = tries;
-            if reached.bound > CLEAR {
-                tree.close(at, leaf(ascent, &reached.part));
-            } else {
-                open.push(Open { reached, at });
+            for (mut reached, (at, tries)) in reached.into_iter().zip(group.places) {
+                reached.tries = tries;
+                if reached.bound > CLEAR {
+                    tree.close(at, leaf(ascent, &reached.part));
+                } else {
+                    open.push(Open { reached, at });
+                }
             }
         }
     }
     End::Refuted(tree.finish())
+}
+
+/// The halves of the parts with the worst bounds. None if a part has nothing left to split and has
+/// been taken up often enough.
+fn next_group(
+    ascent: &Ascent<'_>,
+    open: &mut BinaryHeap<Open>,
+    tree: &mut Growing,
+    below: Steps,
+) -> Option<Group> {
+    let mut group = Group {
+        parts: Vec::with_capacity(LANES),
+        places: Vec::with_capacity(LANES),
+        steps: below,
+    };
+    while group.parts.len() + 1 < LANES
+        && let Some(next) = open.pop()
+    {
+        let Some(branch) = next.reached.branch else {
+            if next.reached.tries == MOST_TRIES {
+                return None;
+            }
+            group.steps = patient(next.reached.tries);
+            group.parts.push(next.reached.part);
+            group.places.push((next.at, next.reached.tries + 1));
+            continue;
+        };
+        let unit = ascent.program.units[ascent.free[branch as usize].unit];
+        let halves = tree.split(next.at, Split::Phase(unit));
+        for (half, above) in halves.into_iter().zip([false, true]) {
+            let mut part = next.reached.part.clone();
+            part.phases.push((branch, above));
+            part.multipliers.push(0.0);
+            group.parts.push(part);
+            group.places.push((half, 0));
+        }
+    }
+    Some(group)
 }
 
 /// The numbers of a closed part, as a certificate holds them.

@@ -428,7 +428,7 @@ fn unit(node: usize, element: usize, part: usize) -> Unit {
 }
 
 /// The variables that occur in a matrix, all before `end`, and where.
-fn transposed(rows: &Matrix, end: usize) -> (Vec<u32>, Matrix) {
+pub(crate) fn transposed(rows: &Matrix, end: usize) -> (Vec<u32>, Matrix) {
     let mut counts = vec![0u32; end];
     for &variable in &rows.index {
         counts[variable as usize] += 1;

@@ -30,8 +30,8 @@ pub struct Limits<'a> {
     pub work: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
-    /// Batches of sixteen points that gradient steps start from before anything is proven; more for
-    /// small networks.
+    /// Batches of sixteen points that gradient steps start from for each alternative that rounds of
+    /// proving leave open; more for small networks, fewer after the first rounds.
     pub attacks: usize,
     /// Networks with at most so many inputs (of those that matter) are split on the input box.
     pub few_inputs: usize,
@@ -84,7 +84,8 @@ pub fn prove(
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
         let scene = Scene::new(network, &goal, limits, cases)?;
-        if let Some(input) = scene.attack() {
+        let all: Vec<usize> = (0..members.len()).collect();
+        if let Some(input) = scene.attack(&all, 0, SHARES[0]) {
             return Ok(Verdict::Witness(input));
         }
         scenes.push((members, scene));
@@ -143,6 +144,20 @@ struct Scene<'a> {
     executors: Vec<Executor<'a>>,
 }
 
+/// What is known of the whole box.
+struct Whole<'a> {
+    knowledge: Knowledge<'a>,
+    bounds: Vec<[f64; 2]>,
+    /// The program without what is zero there.
+    thin: Program,
+}
+
+impl Whole<'_> {
+    fn ascent(&self) -> Ascent<'_> {
+        Ascent::new(&self.thin, self.knowledge.ends(&self.thin), &self.bounds)
+    }
+}
+
 /// How all alternatives of a box ended.
 enum Answer {
     Refuted(Vec<Proof>),
@@ -160,6 +175,9 @@ const BELOW: Steps = Steps {
     most: 12,
     rate: 0.1,
 };
+/// Which part of an attack is made before anything is proven, and after each of the first rounds: what
+/// is easy to refute must not wait for it.
+const SHARES: [usize; 3] = [16, 8, 2];
 /// Takes the counts that nobody asked for.
 static NOBODY: AtomicUsize = AtomicUsize::new(0);
 /// Small networks can be attacked this many coefficients' worth as often.
@@ -203,20 +221,33 @@ impl<'a> Scene<'a> {
         self.executors[case].confirm(&self.program.inputs, point)
     }
 
-    fn attack(&self) -> Option<Vec<f32>> {
+    /// Gradient steps from random points for some alternatives; the full effort, or a share of it.
+    fn attack(&self, open: &[usize], round: usize, share: usize) -> Option<Vec<f32>> {
         let ends = self.ends();
-        let numbers: Vec<usize> = (0..self.cases.len()).collect();
-        numbers.chunks(LANES).find_map(|chunk| {
+        let cheap = (CHEAP / self.program.terms().max(1)).clamp(1, 64);
+        let portions = (self.limits.attacks * cheap).div_ceil(share) as u64;
+        open.chunks(LANES).find_map(|chunk| {
             let asked: Vec<&[Condition]> = chunk.iter().map(|&c| &self.conditions[c][..]).collect();
-            let cheap = CHEAP / self.program.terms().max(1);
-            let attack = Attack {
-                batches: self.limits.attacks * chunk.len() * cheap.clamp(1, 64),
-                steps: 40,
-            };
             let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
-            let found = attack.run(&self.program, &asked, &ends, chunk[0] as u64, &confirm);
-            found.into_iter().flatten().next()
+            // The first of all that find something, whichever thread is the fastest.
+            (0..portions).into_par_iter().find_map_first(|portion| {
+                if self.is_over() {
+                    return None;
+                }
+                let attack = Attack {
+                    batches: chunk.len(),
+                    steps: 40,
+                };
+                let seed = ((round as u64) << 48) | (portion << 24) | chunk[0] as u64;
+                let found = attack.run(&self.program, &asked, &ends, seed, &confirm);
+                found.into_iter().flatten().next()
+            })
         })
+    }
+
+    fn is_over(&self) -> bool {
+        let deadline = self.limits.deadline;
+        deadline.is_some_and(|end| Instant::now() >= end)
     }
 
     fn refute(&self) -> Result<Answer, Unsupported> {
@@ -225,23 +256,25 @@ impl<'a> Scene<'a> {
         let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
         knowledge.prepare(&targets)?;
         let few = self.program.inputs.len() <= self.limits.few_inputs;
+        let bounds = knowledge.bounds(&self.program);
+        let whole = Whole {
+            thin: self.program.thinned(&bounds),
+            bounds,
+            knowledge,
+        };
         let roots = if few {
             vec![None; self.cases.len()]
         } else {
-            self.roots(&knowledge)
+            self.roots(&whole)
         };
         let mut proofs: Vec<Option<Proof>> = vec![None; self.cases.len()];
         let mut nodes = FIRST_ROUND.min(self.limits.nodes);
+        let mut round = 1;
         loop {
-            let open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
+            let mut open: Vec<usize> = (0..proofs.len()).filter(|&c| proofs[c].is_none()).collect();
             let ends: Vec<(usize, End)> = open
                 .par_iter()
-                .map(|&case| {
-                    (
-                        case,
-                        self.round(case, roots[case].as_ref(), nodes, &knowledge),
-                    )
-                })
+                .map(|&case| (case, self.round(case, roots[case].as_ref(), nodes, &whole)))
                 .collect();
             let mut worst = f64::NEG_INFINITY;
             for (case, end) in ends {
@@ -254,21 +287,23 @@ impl<'a> Scene<'a> {
             if worst == f64::NEG_INFINITY {
                 return Ok(Answer::Refuted(proofs.into_iter().flatten().collect()));
             }
-            let over = self
-                .limits
-                .deadline
-                .is_some_and(|end| Instant::now() >= end);
-            if nodes >= self.limits.nodes || over {
+            open.retain(|&case| proofs[case].is_none());
+            let last = nodes >= self.limits.nodes;
+            let share = SHARES.get(round).filter(|_| !last).unwrap_or(&1);
+            if let Some(input) = self.attack(&open, round, *share) {
+                return Ok(Answer::Witness(input));
+            }
+            if last || self.is_over() {
                 return Ok(Answer::Open(worst));
             }
             nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
+            round += 1;
         }
     }
 
     /// Optimised bounds over the whole box, alternatives side by side.
-    fn roots(&self, knowledge: &Knowledge<'_>) -> Vec<Option<Reached>> {
-        let bounds = knowledge.bounds(&self.program);
-        let mut ascent = Ascent::new(&self.program, knowledge.ends(&self.program), &bounds);
+    fn roots(&self, whole: &Whole<'_>) -> Vec<Option<Reached>> {
+        let mut ascent = whole.ascent();
         let mut roots = Vec::new();
         for chunk in self.conditions.chunks(LANES) {
             let asked: Vec<&[Condition]> = chunk.iter().map(|c| &c[..]).collect();
@@ -279,15 +314,8 @@ impl<'a> Scene<'a> {
     }
 
     /// One alternative, so many nodes.
-    fn round(
-        &self,
-        case: usize,
-        root: Option<&Reached>,
-        nodes: usize,
-        knowledge: &Knowledge<'_>,
-    ) -> End {
+    fn round(&self, case: usize, root: Option<&Reached>, nodes: usize, whole: &Whole<'_>) -> End {
         let confirm = |point: &[f64]| self.confirm(case, point);
-        let bounds = knowledge.bounds(&self.program);
         let effort = Effort {
             nodes,
             below: BELOW,
@@ -296,11 +324,10 @@ impl<'a> Scene<'a> {
         };
         let conditions = &self.conditions[case];
         if let Some(root) = root {
-            let ends = knowledge.ends(&self.program);
-            let mut ascent = Ascent::new(&self.program, ends, &bounds);
+            let mut ascent = whole.ascent();
             return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
         }
-        let ends = self.ends();
+        let (ends, bounds) = (self.ends(), whole.bounds.clone());
         inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)
     }
 }

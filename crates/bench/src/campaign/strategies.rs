@@ -15,7 +15,7 @@ use crate::verdict::Verdict;
 /// Shares of the neurons to reach.
 const SHARES: [f64; 2] = [0.8, 0.9];
 /// The paper's algorithm is cut off here.
-const LONGEST: Duration = Duration::from_mins(4);
+const LONGEST: Duration = Duration::from_mins(15);
 
 /// When a share was reached.
 pub struct Milestone {

@@ -15,11 +15,13 @@ use crate::shelf::Shelf;
 use crate::verdict::Verdict;
 
 /// Which instances to run, and for how long.
-pub struct Plan {
+pub struct Plan<'a> {
     /// The benchmark's folder.
     pub name: &'static str,
     /// Every so many instances.
     pub every: usize,
+    /// Of these, the ones whose model and property names together contain this text.
+    pub named: &'a str,
     /// At most so many seconds each, whatever the benchmark allows.
     pub timeout: Option<f64>,
     /// How many sat and unsat are wanted of all.
@@ -44,33 +46,39 @@ struct Ended {
     bytes: usize,
 }
 
+/// Right answers, wrong ones and times, over all instances.
+#[derive(Default)]
+struct Totals {
+    /// Agreed answers that were found, and that there are: sat, unsat.
+    right: [usize; 2],
+    expected: [usize; 2],
+    wrong: usize,
+    /// Seconds of the instances answered, ours and the fastest tool's.
+    answered: Vec<[f64; 2]>,
+    /// Seconds that made certificates, and that checked them.
+    searching: f64,
+    checking: f64,
+    /// The instances whose check took longer than their search.
+    slow_checks: usize,
+}
+
+/// The two answers that tools can agree on.
+const WORDS: [&str; 2] = ["sat", "unsat"];
+
 /// Prints a line for each instance, and a summary.
-pub fn run(shelf: &Shelf, plan: &Plan) -> Result<Vec<Verdict>, BenchError> {
+pub fn run(shelf: &Shelf, plan: &Plan<'_>) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== verdicts: {}", plan.name);
     let folder = shelf.contest(plan.name);
     let instances = instances(&shelf.contest(&format!("{}_verdicts.csv", plan.name)))?;
-    let mut right = [0; 2];
-    let mut expected = [0; 2];
-    let (mut wrong, mut times, mut checks) = (0, Vec::new(), [0.0; 2]);
-    for instance in instances.iter().step_by(plan.every.max(1)) {
+    let mut totals = Totals::default();
+    let named = |i: &&Instance| format!("{} {}", i.model, i.property).contains(plan.named);
+    for instance in instances.iter().step_by(plan.every.max(1)).filter(named) {
         let timeout = plan
             .timeout
             .unwrap_or(instance.timeout)
             .min(instance.timeout);
         let ended = answer(&folder, instance, timeout)?;
-        for (kind, word) in ["sat", "unsat"].into_iter().enumerate() {
-            expected[kind] += usize::from(instance.verdict == word);
-            let same = instance.verdict == word && ended.word == word;
-            right[kind] += usize::from(same);
-            wrong += usize::from(
-                ended.word == word && instance.verdict != word && instance.verdict != "unknown",
-            );
-        }
-        if ended.word != "unknown" {
-            times.push(ended.seconds);
-        }
-        checks[0] += ended.seconds - ended.check_seconds;
-        checks[1] += ended.check_seconds;
+        totals.add(instance, &ended);
         println!(
             "{:<42} {:<24} {:>8} {:>8.2} s (check {:>6.2} s, {:>9} bytes)  agreed {:>8}, fastest tool {} s",
             instance.model.trim_start_matches("onnx/"),
@@ -83,33 +91,87 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<Vec<Verdict>, BenchError> {
             instance.fastest
         );
     }
-    times.sort_by(f64::total_cmp);
-    let median = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
-    println!(
-        "sat {}/{}, unsat {}/{}, wrong {wrong}; median of the answered {median:.2} s; searching {:.0} s, checking {:.0} s",
-        right[0], expected[0], right[1], expected[1], checks[0], checks[1]
-    );
-    let enough = |kind: usize| {
-        let all = [plan.wanted[kind], right[kind]];
-        plan.every > 1 || all[1] >= all[0]
-    };
-    Ok(vec![
-        Verdict::new(format!("{}: {wrong} wrong verdicts", plan.name), wrong == 0),
-        Verdict::new(
+    totals.print();
+    let whole = plan.every <= 1 && plan.named.is_empty();
+    Ok(totals.verdicts(plan, whole))
+}
+
+impl Totals {
+    fn add(&mut self, instance: &Instance, ended: &Ended) {
+        for (kind, word) in WORDS.into_iter().enumerate() {
+            let agreed = instance.verdict == word;
+            self.expected[kind] += usize::from(agreed);
+            if ended.word == word {
+                self.right[kind] += usize::from(agreed);
+                self.wrong += usize::from(!agreed && instance.verdict != "unknown");
+            }
+        }
+        if ended.word != "unknown" {
+            let fastest = instance.fastest.parse().unwrap_or(f64::NAN);
+            self.answered.push([ended.seconds, fastest]);
+        }
+        if ended.word == "unsat" {
+            // An answer is given only after a check, which is no part of the search.
+            let search = ended.seconds - ended.check_seconds;
+            self.searching += search;
+            self.checking += ended.check_seconds;
+            self.slow_checks += usize::from(ended.check_seconds > search);
+        }
+    }
+
+    fn print(&self) {
+        println!(
+            "sat {}/{}, unsat {}/{}, wrong {}",
+            self.right[0], self.expected[0], self.right[1], self.expected[1], self.wrong
+        );
+        println!(
+            "median of the {} answered: {:.2} s; fastest tool on each of the same, on other machines: {:.2} s",
+            self.answered.len(),
+            median(self.answered.iter().map(|times| times[0])),
+            median(self.answered.iter().map(|times| times[1])),
+        );
+        println!(
+            "certificates: searching {:.1} s, checking {:.1} s, ratio {:.2}; {} took longer to check than to find",
+            self.searching,
+            self.checking,
+            self.checking / self.searching,
+            self.slow_checks
+        );
+    }
+
+    /// Counts are compared with what is wanted only where all instances were run.
+    fn verdicts(&self, plan: &Plan<'_>, whole: bool) -> Vec<Verdict> {
+        let name = plan.name;
+        let mut verdicts = vec![Verdict::new(
+            format!("{name}: {} wrong verdicts", self.wrong),
+            self.wrong == 0,
+        )];
+        for (kind, word) in WORDS.into_iter().enumerate() {
+            let (right, expected) = (self.right[kind], self.expected[kind]);
+            let wanted = plan.wanted[kind];
+            verdicts.push(Verdict::new(
+                format!("{name}: {right} of {expected} {word}, wanted {wanted}"),
+                !whole || right >= wanted,
+            ));
+        }
+        verdicts.push(Verdict::new(
             format!(
-                "{}: {} of {} sat, wanted {}",
-                plan.name, right[0], expected[0], plan.wanted[0]
+                "{name}: checking takes {:.2} of the time of searching",
+                self.checking / self.searching
             ),
-            enough(0),
-        ),
-        Verdict::new(
-            format!(
-                "{}: {} of {} unsat, wanted {}",
-                plan.name, right[1], expected[1], plan.wanted[1]
-            ),
-            enough(1),
-        ),
-    ])
+            // Nothing to check passes too.
+            self.checking <= self.searching,
+        ));
+        verdicts
+    }
+}
+
+/// The middle of the finite numbers.
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.filter(|number| number.is_finite()).collect();
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    numbers.get(middle).copied().unwrap_or(f64::NAN)
 }
 
 fn instances(path: &Path) -> Result<Vec<Instance>, BenchError> {

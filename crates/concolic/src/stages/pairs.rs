@@ -1,15 +1,16 @@
 //! Pairs of neurons: the engines search two tests for each, many pairs at a time.
 
-use std::ops::ControlFlow;
-
 use deepconcolic_check::Slot;
 use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
-use deepconcolic_spec::criteria::Pairs;
+use deepconcolic_spec::criteria::{BitSet, Pairs};
 
 use super::{PairProposal, Progress, Setting, Yield};
 use crate::limits::{Limits, Passes};
 
-/// Pairs of neurons in a round, at most: what a few seconds are enough for.
+/// Parts of a round, worked on side by side: always as many, so that a run does not depend on the number
+/// of threads.
+const TOGETHER: usize = 4;
+/// Pairs of neurons in a part, at most: what a second or two are enough for.
 const BATCH: usize = 600;
 /// Decisions among them.
 const DECISIONS: usize = 40;
@@ -30,16 +31,38 @@ pub(super) fn propose(
     let Some(pairs) = setting.ground.family.pairs() else {
         return Some(Yield::default());
     };
-    let Some(batch) = next(setting, progress, pairs) else {
+    let mut tried = progress.tried.clone();
+    let mut batches: Vec<Batch> = Vec::new();
+    while batches.len() < TOGETHER {
+        let Some(batch) = next(setting, &tried, pairs) else {
+            break;
+        };
+        for slot in &batch.slots {
+            tried[slot.group as usize].insert(slot.slot as usize);
+        }
+        // Parts of one search are about the same two layers.
+        if batches
+            .first()
+            .is_some_and(|first| first.group != batch.group)
+        {
+            break;
+        }
+        batches.push(batch);
+    }
+    let Some(group) = batches.first().map(|batch| batch.group) else {
         return Some(Yield::default());
     };
     // The nearness of all seeds is measured first; then each step may use a part of what is left.
     let left = limits.left(*passes).saturating_sub(setting.seeds.len());
-    let most = (left / 4).min(MOST);
+    while batches.len() > 1 && left / batches.len() < 4 * (LEAST + STEP) {
+        batches.pop();
+    }
+    let share = left / batches.len();
+    let most = (share / 4).min(MOST);
     if most < LEAST {
         return None;
     }
-    let (before, layer) = pairs.layers(batch.group);
+    let (before, layer) = pairs.layers(group);
     let (condition, decision) = pairs.changes();
     let search = PairSearch {
         network: setting.ground.network,
@@ -54,36 +77,50 @@ pub(super) fn propose(
         most: Some(most),
     };
     let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
-    let mut result = Yield::default();
-    let mut hear = |root: usize, harvest: Harvest| {
-        passes.spend(harvest.effort);
-        if !harvest.pairs.is_empty() {
-            let slots = harvest.pairs.iter().filter_map(|pair| {
-                let slot = pairs.slot(batch.group, pair.condition, pair.decision)?;
-                let slot = Slot {
-                    group: batch.group as u32,
-                    slot: slot as u32,
-                };
-                Some((slot, pair.first, pair.second))
-            });
-            result.pairs.push(PairProposal {
-                root,
-                pairs: slots.collect(),
-                tests: harvest.tests,
-            });
-        }
-        if limits.is_over() || limits.left(*passes) < most + STEP {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+    let parts: Vec<Vec<(usize, usize)>> = batches.iter().map(|b| b.open.clone()).collect();
+    let over = || limits.is_over();
+    let limits = PairLimits {
+        passes: share.saturating_sub(most + STEP),
+        over: &over,
+        ..PairLimits::default()
     };
-    let ended = search.cover(&seeds, &batch.open, PairLimits::default(), &mut hear);
-    if let Err(reason) = ended {
-        result.reasons.push(reason.to_string());
+    let mut result = Yield {
+        tried: batches.into_iter().flat_map(|batch| batch.slots).collect(),
+        ..Yield::default()
+    };
+    match search.cover(&seeds, &parts, limits) {
+        Ok(harvests) => {
+            for (root, harvest) in harvests {
+                passes.spend(harvest.effort);
+                result.pairs.extend(proposal(pairs, group, root, harvest));
+            }
+        }
+        Err(reason) => result.reasons.push(reason.to_string()),
     }
-    result.tried = batch.slots;
     Some(result)
+}
+
+/// A harvest with its pairs numbered as requirements, unless it is empty.
+fn proposal(
+    pairs: &dyn Pairs,
+    group: usize,
+    root: usize,
+    harvest: Harvest,
+) -> Option<PairProposal> {
+    let slots = harvest.pairs.iter().filter_map(|pair| {
+        let slot = pairs.slot(group, pair.condition, pair.decision)?;
+        let slot = Slot {
+            group: group as u32,
+            slot: slot as u32,
+        };
+        Some((slot, pair.first, pair.second))
+    });
+    let slots: Vec<_> = slots.collect();
+    (!slots.is_empty()).then_some(PairProposal {
+        root,
+        pairs: slots,
+        tests: harvest.tests,
+    })
 }
 
 /// Pairs to search for.
@@ -95,16 +132,16 @@ struct Batch {
 
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
 /// test made for one serves the others.
-fn next(setting: &Setting<'_>, progress: &Progress, pairs: &dyn Pairs) -> Option<Batch> {
+fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
     let open = setting.ground.open;
     let (group, first) = open
         .iter()
-        .zip(&progress.tried)
+        .zip(tried)
         .enumerate()
         .find_map(|(group, (open, tried))| Some((group, open.without(tried).iter().next()?)))?;
     let waits = |condition: usize, decision: usize| {
         let slot = pairs.slot(group, condition, decision)?;
-        let wanted = open[group].contains(slot) && !progress.tried[group].contains(slot);
+        let wanted = open[group].contains(slot) && !tried[group].contains(slot);
         wanted.then_some(slot)
     };
     let (start, decision) = pairs.neurons(group, first);

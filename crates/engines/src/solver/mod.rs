@@ -10,6 +10,7 @@ mod closed;
 mod largest;
 mod problem;
 mod quadratic;
+mod simplex;
 
 pub(crate) use closed::nearest_on_one_row;
 pub(crate) use problem::{Problem, Row};
@@ -90,7 +91,7 @@ mod tests {
 
     fn random(seed: u64, rows: usize) -> Problem {
         let mut random = Random::new(seed);
-        let n = 1 + random.below(8);
+        let n = 1 + random.below(8 + 4 * rows);
         let mut problem = Problem::new(random.list(n, -1.0, 0.0), random.list(n, 0.0, 1.0));
         for _ in 0..rows {
             let row = random.list(n, -1.0, 1.0);
@@ -125,10 +126,16 @@ mod tests {
         }
 
         #[test]
-        fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..9) {
+        fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..20) {
             let problem = random(seed, rows);
             for norm in NORMS {
                 let found = nearest(&problem, norm, &[]);
+                if let Solution::Nearest { multipliers, .. } = &found {
+                    let again = nearest(&problem, norm, multipliers);
+                    let apart = distance(&problem, &again, norm).unwrap_or(f64::NAN)
+                        - distance(&problem, &found, norm).unwrap_or(f64::NAN);
+                    prop_assert!(apart.abs() < 1e-5, "with multipliers known: {apart}");
+                }
                 let ours = distance(&problem, &found, norm);
                 let theirs = distance(&problem, &backend::nearest(&problem, norm), norm);
                 prop_assert_eq!(ours.is_some(), theirs.is_some(), "{} {:?} {:?}", norm, ours, theirs);

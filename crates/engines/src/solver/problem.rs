@@ -90,6 +90,15 @@ impl Problem {
             .map_or(f64::INFINITY, |(_, distance)| distance.max(0.0))
     }
 
+    /// By how much a displacement clears every row.
+    pub fn slacks(&self, displacement: &[f64]) -> Vec<f64> {
+        let value = |row: &Row| -> f64 {
+            let terms = row.coefficients.iter().zip(displacement);
+            terms.map(|(a, d)| a * d).sum()
+        };
+        self.rows.iter().map(|r| value(r) - r.least).collect()
+    }
+
     /// Whether a claim that nothing meets the rows stands: even the best point of the box misses
     /// their combination.
     pub fn excludes(&self, claim: &Solution) -> bool {

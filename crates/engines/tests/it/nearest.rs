@@ -9,7 +9,7 @@ use deepconcolic_testing::Random;
 use proptest::prelude::*;
 
 use crate::mlp::{Mlp, Piece};
-use crate::reference::{Condition, distance};
+use crate::reference::{Answer, Condition, distance};
 
 const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
 /// What distances may differ by: margins, floats, and the reference's own tolerance.
@@ -91,7 +91,16 @@ fn signed(piece: &Piece, positive: bool, least: f64) -> Condition {
     }
 }
 
-fn agree(report: &Report, expected: Option<f64>, slightly_more: Option<f64>) -> Result<(), String> {
+/// How a report compares with the reference's answer to the same question, and to ones that ask for
+/// slightly less or more.
+fn agree(report: &Report, expect: impl Fn(f64) -> Answer) -> Result<(), String> {
+    // Where two constraints are nearly parallel the library may give up; then there is nothing to
+    // compare with.
+    let (Ok(expected), Ok(slightly_more), Ok(slightly_less)) =
+        (expect(0.0), expect(1e-5), expect(-5e-7))
+    else {
+        return Ok(());
+    };
     match (&report.outcome, expected) {
         (Outcome::Witness(witness), Some(expected)) => {
             let bound = witness.bound.ok_or("no bound")?;
@@ -107,7 +116,8 @@ fn agree(report: &Report, expected: Option<f64>, slightly_more: Option<f64>) -> 
             }
         }
         (Outcome::GaveUp(Reason::NotFound { infeasible: 1, .. }), None) => Ok(()),
-        // At the edge of feasibility margins decide.
+        // At the edge of feasibility margins decide, and the last bits of an execution.
+        (Outcome::Witness(_), None) if slightly_less.is_some() => Ok(()),
         (Outcome::GaveUp(_), _) if slightly_more.is_none() => Ok(()),
         (outcome, expected) => Err(format!("{outcome:?} but the reference says {expected:?}")),
     }
@@ -140,11 +150,11 @@ fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result
         distance(&conditions, &case.point(), case.space.norm)
     };
     let report = case.ask(&formula, Inputs::One, paper);
-    agree(&report, expect(0.0), expect(1e-5)).map_err(|e| format!("{formula}: {e}"))
+    agree(&report, expect).map_err(|e| format!("{formula}: {e}"))
 }
 
-/// A sign-sign pair with `x1` the seed.
-fn check_pair(case: &Case, layer: usize, i: usize, j: usize, paper: bool) -> Result<(), String> {
+/// A sign-sign pair with `x1` the seed: whether there is one, if the engine is right about it.
+fn check_pair(case: &Case, layer: usize, i: usize, j: usize, paper: bool) -> Result<bool, String> {
     let mut pattern = case.pattern();
     let sign_of = |k: usize, n: usize, same: bool| {
         let active = |input| Box::new(Formula::active(input, k + 2, n));
@@ -172,7 +182,8 @@ fn check_pair(case: &Case, layer: usize, i: usize, j: usize, paper: bool) -> Res
         distance(&conditions, &case.point(), case.space.norm)
     };
     let report = case.ask(&formula, Inputs::Two, paper);
-    agree(&report, expect(0.0), expect(1e-5)).map_err(|e| format!("pair {i} {j}: {e}"))
+    agree(&report, expect).map_err(|e| format!("pair {i} {j}: {e}"))?;
+    Ok(report.witness().is_some())
 }
 
 proptest! {
@@ -192,19 +203,31 @@ proptest! {
             }
         }
     }
+}
 
-    #[test]
-    fn pairs_are_as_near_as_the_dense_program_says(seed: u64, i: u8, j: u8) {
+/// Every pair of some networks: both kinds of cells, with and without a witness, must occur.
+#[test]
+fn pairs_are_as_near_as_the_dense_program_says() {
+    let (mut found, mut asked) = (0, 0);
+    for seed in 0..12 {
         for norm in NORMS {
             let case = Case::new(seed, norm);
             for layer in 0..case.mlp.hidden().len() - 1 {
                 let sizes = case.mlp.hidden();
-                let (i, j) = (i as usize % sizes[layer], j as usize % sizes[layer + 1]);
-                for paper in [false, true] {
+                let all =
+                    (0..sizes[layer]).flat_map(|i| (0..sizes[layer + 1]).map(move |j| (i, j)));
+                for (number, (i, j)) in all.enumerate() {
+                    let paper = number.is_multiple_of(2);
                     let result = check_pair(&case, layer, i, j, paper);
-                    prop_assert!(result.is_ok(), "{norm}: {result:?}");
+                    assert!(
+                        result.is_ok(),
+                        "{norm}, seed {seed}, layer {layer}: {result:?}"
+                    );
+                    asked += 1;
+                    found += usize::from(result == Ok(true));
                 }
             }
         }
     }
+    assert!(found > asked / 50 && found < asked, "{found} of {asked}");
 }

@@ -1,7 +1,5 @@
 //! Pairs found in numbers are pairs by definition.
 
-use std::ops::ControlFlow;
-
 use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::{Change, Scope};
@@ -78,17 +76,19 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
         let open: Vec<(usize, usize)> = (0..sizes[0])
             .flat_map(|i| (0..sizes[1]).map(move |j| (i, j)))
             .collect();
-        let mut heard = 0;
-        let mut hear = |_: usize, harvest: Harvest| {
+        let before = closed;
+        let parts: Vec<Vec<(usize, usize)>> = open.chunks(7).map(<[_]>::to_vec).collect();
+        let mut found = Vec::new();
+        for (_, harvest) in search.cover(&seeds, &parts, PairLimits::default()).unwrap() {
             check(&search, &harvest);
-            heard += harvest.pairs.len();
-            ControlFlow::Continue(())
-        };
-        let left = search
-            .cover(&seeds, &open, PairLimits::default(), &mut hear)
-            .unwrap();
-        assert_eq!(heard + left.len(), open.len());
-        closed += heard;
+            found.extend(harvest.pairs.iter().map(|p| (p.condition, p.decision)));
+        }
+        // Each pair at most once, and none that was not asked for.
+        closed += found.len();
+        found.sort_unstable();
+        found.dedup();
+        assert!(found.iter().all(|pair| open.contains(pair)));
+        assert_eq!(closed - before, found.len());
         asked += open.len();
     }
     (closed, asked)

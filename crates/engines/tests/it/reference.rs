@@ -14,9 +14,11 @@ pub struct Condition {
     pub least: f64,
 }
 
-/// The least distance from `centre` of a point of the unit box that meets all conditions; `None` when
-/// there is none.
-pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Option<f64> {
+/// The least distance, none if nothing meets the conditions; an error when the library does not know.
+pub type Answer = Result<Option<f64>, SolverStatus>;
+
+/// The least distance from `centre` of a point of the unit box that meets all conditions.
+pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Answer {
     let n = centre.len();
     // Unknowns: x, then one size of change per element.
     let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
@@ -71,10 +73,11 @@ pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Option<
     solver.solve();
     let value = solver.solution.obj_val;
     match solver.solution.status {
-        SolverStatus::Solved | SolverStatus::AlmostSolved => Some(match norm {
+        SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Some(match norm {
             Norm::L2 => value.max(0.0).sqrt(),
             _ => value,
-        }),
-        _ => None,
+        })),
+        SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => Ok(None),
+        undecided => Err(undecided),
     }
 }

@@ -3,6 +3,8 @@
 //! Channels last makes the pixels under one kernel row neighbours in memory, so a kernel row is
 //! one run of the tile routine and nothing is copied but padding (see [`crate::kernels`]).
 
+use std::ops::Range;
+
 use crate::kernels::{Packed, Piece, PieceCache, multiply, multiply_rows};
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
 use crate::plain::AffineRow;
@@ -26,6 +28,9 @@ pub struct Conv {
     spread: PieceCache,
     magnitude: PieceCache,
 }
+
+/// A cotangent that is zero but for one window in so many is pulled back window by window.
+const FEW: usize = 16;
 
 /// Which convolution to build pieces for.
 #[derive(Clone, Copy)]
@@ -366,28 +371,86 @@ impl Conv {
     ) {
         let [oh, ow, outputs] = self.output;
         let each = self.input.iter().product::<usize>();
-        let pieces = self.spread.get(|| self.spread_pieces());
-        scratch.clear();
-        scratch.resize(self.spread_rows() * ow * self.depth(), T::ZERO);
+        let all: Vec<usize> = (0..oh * ow).collect();
         result.fill(T::ZERO);
         for (cotangent, result) in cotangent
             .chunks_exact(oh * ow * outputs)
             .zip(result.chunks_exact_mut(each))
         {
-            for (g, piece) in pieces.iter().enumerate() {
-                for (block, rows) in cotangent
-                    .chunks(self.spread_rows() * ow * outputs)
-                    .enumerate()
-                {
-                    let windows = rows.len() / outputs;
-                    multiply_rows(piece, windows, rows, scratch);
-                    let first = block * self.spread_rows() * ow;
-                    for (p, shares) in scratch.chunks_exact(self.depth()).take(windows).enumerate()
-                    {
-                        self.add_shares(g, first + p, shares, result);
-                    }
-                }
+            for windows in all.chunks(self.spread_rows() * ow) {
+                let rows = &cotangent[windows[0] * outputs..][..windows.len() * outputs];
+                self.spread(windows, rows, result, scratch);
             }
+        }
+    }
+
+    /// Pulls back a cotangent that is zero but for these windows.
+    fn vjp_of_windows<T: Scalar>(
+        &self,
+        windows: &[usize],
+        cotangent: &[T],
+        result: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let [_, ow, outputs] = self.output;
+        result.fill(T::ZERO);
+        for windows in windows.chunks(self.spread_rows() * ow) {
+            let of = |&window: &usize| &cotangent[window * outputs..(window + 1) * outputs];
+            let rows: Vec<T> = windows.iter().flat_map(of).copied().collect();
+            self.spread(windows, &rows, result, scratch);
+        }
+    }
+
+    /// Spreads the shares of some windows, given the cotangents of all their channels.
+    fn spread<T: Scalar>(
+        &self,
+        windows: &[usize],
+        rows: &[T],
+        result: &mut [T],
+        shares: &mut Scratch<T>,
+    ) {
+        let pieces = self.spread.get(|| self.spread_pieces());
+        shares.clear();
+        shares.resize(windows.len() * self.depth(), T::ZERO);
+        for (g, piece) in pieces.iter().enumerate() {
+            multiply_rows(piece, windows.len(), rows, shares);
+            for (&window, shares) in windows.iter().zip(shares.chunks_exact(self.depth())) {
+                self.add_shares(g, window, shares, result);
+            }
+        }
+    }
+
+    /// The windows where a cotangent is not zero, if these are few.
+    fn few_windows<T: Scalar>(&self, cotangent: &[T]) -> Option<Vec<usize>> {
+        let [oh, ow, outputs] = self.output;
+        let mut found = Vec::new();
+        for (window, channels) in cotangent.chunks_exact(outputs).enumerate() {
+            if channels.iter().any(|&g| g != T::ZERO) {
+                if FEW * (found.len() + 1) > oh * ow {
+                    return None;
+                }
+                found.push(window);
+            }
+        }
+        Some(found)
+    }
+
+    /// Pulls back some rows of a batch, whatever is in them.
+    fn vjp_of_all<T: Scalar>(
+        &self,
+        rows: &Range<usize>,
+        cotangent: &[T],
+        result: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let (each, each_out): (usize, usize) =
+            (self.input.iter().product(), self.output.iter().product());
+        let cotangent = &cotangent[rows.start * each_out..rows.end * each_out];
+        let result = &mut result[rows.start * each..rows.end * each];
+        if self.spreads::<T>() {
+            self.vjp_spreading(cotangent, result, scratch);
+        } else {
+            self.vjp_collecting(cotangent, result, scratch);
         }
     }
 
@@ -473,11 +536,22 @@ impl<T: Scalar> Evaluate<T> for Conv {
         result: &mut [T],
         scratch: &mut Scratch<T>,
     ) {
-        if self.spreads::<T>() {
-            self.vjp_spreading(cotangent, result, scratch);
-        } else {
-            self.vjp_collecting(cotangent, result, scratch);
+        // A neuron of a convolution sees a few windows of the layer before: most of its cotangent is
+        // zero. Which way is taken depends on the row alone, so a row's bits do not depend on the batch.
+        let (each, each_out): (usize, usize) =
+            (self.input.iter().product(), self.output.iter().product());
+        let mut dense = 0..0;
+        for (at, cotangent_row) in cotangent.chunks_exact(each_out).enumerate() {
+            let Some(windows) = self.few_windows(cotangent_row) else {
+                dense.end = at + 1;
+                continue;
+            };
+            self.vjp_of_all(&dense, cotangent, result, scratch);
+            dense = at + 1..at + 1;
+            let result = &mut result[at * each..(at + 1) * each];
+            self.vjp_of_windows(&windows, cotangent_row, result, scratch);
         }
+        self.vjp_of_all(&dense, cotangent, result, scratch);
     }
 
     fn interval(
@@ -610,6 +684,17 @@ mod tests {
         conv.vjp_collecting(&g, &mut collected, &mut Vec::new());
         conv.vjp_spreading(&g, &mut spread, &mut Vec::new());
         for (a, b) in collected.iter().zip(&spread) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+        let windows = [conv.output[0] * conv.output[1] / 2];
+        let mut g = g;
+        for (at, g) in g.iter_mut().enumerate() {
+            *g *= f64::from(u8::from(at / conv.output[2] == windows[0]));
+        }
+        let mut few = spread.clone();
+        conv.vjp_of_windows(&windows, &g, &mut few, &mut Vec::new());
+        conv.vjp_collecting(&g, &mut collected, &mut Vec::new());
+        for (a, b) in collected.iter().zip(&few) {
             assert!((a - b).abs() < 1e-12, "{a} {b}");
         }
     }
