@@ -1,6 +1,7 @@
 //! The part of a network that some elements depend on, as sums and kinked curves over numbered
 //! variables. A maximum becomes a chain of comparisons: with `M` the largest of the members before
-//! `m`, the largest with it is `M + max(m - M, 0)`.
+//! `m`, the largest with it is `M + max(m - M, 0)`; with signs turned, the smallest. A curve whose slope
+//! below 0 differs from element to element is `max(x, 0)` and so much of `x - max(x, 0)`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -136,8 +137,10 @@ pub(crate) fn needed(
                     list.extend(marked.map(|(index, _)| index));
                 }
             }
-            Plain::Curve(_) => needed.entry(inputs[0]).or_default().extend(elements),
-            Plain::Largest => {
+            Plain::Curve(_) | Plain::Leaky => {
+                needed.entry(inputs[0]).or_default().extend(elements);
+            }
+            Plain::Largest | Plain::Smallest => {
                 for element in elements {
                     for member in network.plain_members(node, element) {
                         needed.entry(member.value).or_default().push(member.index);
@@ -183,6 +186,11 @@ impl Cone {
                 builder.place(value, elements, 0);
             }
         }
+        for (&value, elements) in &needed {
+            if network.origin(value) == Origin::Constant {
+                builder.constants(value, elements)?;
+            }
+        }
         for node in 0..network.nodes() {
             if let Some(elements) = needed.get(&network.node_output(node)) {
                 builder.node(node, elements)?;
@@ -214,6 +222,19 @@ impl Builder<'_> {
         self.places.insert(value, places);
     }
 
+    /// Variables that are part of the model: sums of nothing.
+    fn constants(&mut self, value: usize, elements: &[usize]) -> Result<(), Unsupported> {
+        let first = self.cone.variables;
+        let mut sums = Sums::at(first);
+        for &index in elements {
+            let constant = self.network.constant_element(Element { value, index });
+            sums.push([], constant.ok_or(Unsupported::Size)?);
+        }
+        self.sums(sums)?;
+        self.place(value, elements, first);
+        Ok(())
+    }
+
     fn variable(&self, element: Element) -> usize {
         self.places[&element.value][element.index] as usize
     }
@@ -243,7 +264,9 @@ impl Builder<'_> {
                 let units = elements.iter().map(|&e| unit(node, e, 0)).collect();
                 self.curves(variables, units, parts.into());
             }
-            Plain::Largest => self.largest(node, elements)?,
+            Plain::Largest => self.extreme(node, elements, 1.0)?,
+            Plain::Smallest => self.extreme(node, elements, -1.0)?,
+            Plain::Leaky => self.leaky(node, elements, inputs[0])?,
             // Refused when the elements were traced.
             Plain::Opaque => {}
         }
@@ -274,7 +297,31 @@ impl Builder<'_> {
         self.cone.steps.push(Step::Curves(curves));
     }
 
-    fn largest(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
+    fn leaky(&mut self, node: usize, elements: &[usize], value: usize) -> Result<(), Unsupported> {
+        let inputs = elements.iter().map(|&index| {
+            let variable = self.variable(Element { value, index });
+            variable as u32
+        });
+        let inputs: Vec<u32> = inputs.collect();
+        let units = elements.iter().map(|&e| unit(node, e, 0)).collect();
+        let gates = self.cone.variables;
+        self.curves(inputs.clone(), units, GATE.into());
+        let below = self.cone.variables;
+        let mut sums = Sums::at(below);
+        for (k, &input) in inputs.iter().enumerate() {
+            sums.push([(input as usize, 1.0), (gates + k, -1.0)], 0.0);
+        }
+        self.sums(sums)?;
+        let mut sums = Sums::at(self.cone.variables);
+        for (k, &element) in elements.iter().enumerate() {
+            let slope = self.network.plain_slope(node, element);
+            sums.push([(gates + k, 1.0), (below + k, slope)], 0.0);
+        }
+        self.sums(sums)
+    }
+
+    /// The largest with sign 1, the smallest with -1.
+    fn extreme(&mut self, node: usize, elements: &[usize], sign: f64) -> Result<(), Unsupported> {
         // For each output, its members and what the comparisons so far let through.
         let mut chains: Vec<(usize, Vec<usize>, Vec<usize>)> = elements
             .iter()
@@ -291,7 +338,7 @@ impl Builder<'_> {
             let at_work = |members: &[usize]| part < members.len();
             for (element, members, gates) in chains.iter().filter(|(_, m, _)| at_work(m)) {
                 let before = gates.iter().map(|&gate| (gate, -1.0));
-                let ends = [(members[part], 1.0), (members[0], -1.0)];
+                let ends = [(members[part], sign), (members[0], -sign)];
                 sums.push(ends.into_iter().chain(before), 0.0);
                 units.push(unit(node, *element, part));
             }
@@ -307,8 +354,8 @@ impl Builder<'_> {
         }
         let mut sums = Sums::at(self.cone.variables);
         for (_, members, gates) in &chains {
-            let terms = [members[0]].into_iter().chain(gates.iter().copied());
-            sums.push(terms.map(|variable| (variable, 1.0)), 0.0);
+            let gates = gates.iter().map(|&gate| (gate, sign));
+            sums.push([(members[0], 1.0)].into_iter().chain(gates), 0.0);
         }
         self.sums(sums)
     }

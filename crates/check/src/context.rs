@@ -35,7 +35,7 @@ impl<'a> Context<'a> {
             let Some(elements) = needed.get(&value) else {
                 continue;
             };
-            let curved = matches!(self.network.plain(node), Plain::Curve(_) | Plain::Largest);
+            let curved = !matches!(self.network.plain(node), Plain::Affine | Plain::Opaque);
             if curved {
                 self.prepare_node(node, elements)?;
             }
@@ -45,7 +45,8 @@ impl<'a> Context<'a> {
 
     fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
         let value = self.network.node_output(node);
-        let part = u32::from(matches!(self.network.plain(node), Plain::Largest));
+        let chained = matches!(self.network.plain(node), Plain::Largest | Plain::Smallest);
+        let part = u32::from(chained);
         let unknown: Vec<usize> = elements
             .iter()
             .copied()

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use deepconcolic_network::{Network, Point};
 use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
-use deepconcolic_spec::{Formula, Relation, Requirement, Signature};
+use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Signature, Var};
 
 use crate::certificate::{Certificate, Region};
 use crate::error::Rejection;
@@ -212,17 +212,7 @@ impl Grounds {
     fn refutes(&self, places: &[&Facts; 2], formula: &Formula) -> bool {
         let part = |part: &Formula| self.refutes(places, part);
         match formula {
-            Formula::Compare(comparison) => {
-                let mut inputs = comparison.linear.terms.iter().map(|(_, var)| var.input);
-                let first = inputs.next();
-                if first.is_none() || inputs.any(|input| Some(input) != first) {
-                    return false;
-                }
-                let atoms = self.reader.atoms(comparison);
-                let mut all = atoms.iter().map(|atom| has(places, atom));
-                // An equation is two conditions; `!=` is none.
-                comparison.relation != Relation::Ne && all.any(|refuted| refuted)
-            }
+            Formula::Compare(comparison) => self.refutes_comparison(places, comparison),
             Formula::And(of) => of.iter().any(part),
             Formula::Or(of) => of.iter().all(part),
             Formula::Count {
@@ -238,6 +228,42 @@ impl Grounds {
             | Formula::Xor(..) => false,
         }
     }
+}
+
+impl Grounds {
+    fn refutes_comparison(&self, places: &[&Facts; 2], comparison: &Comparison) -> bool {
+        // An equation is two conditions; `!=` is none.
+        let atoms = self.reader.atoms(comparison);
+        let terms = &comparison.linear.terms;
+        let is_first = |(_, var): &(f64, Var)| var.input == Input::First;
+        if terms.is_empty() {
+            return false;
+        }
+        if terms.iter().all(is_first) || !terms.iter().any(is_first) {
+            return atoms.iter().any(|atom| has(places, atom));
+        }
+        // The inputs are chosen apart, so the sum is at most what its two parts are.
+        let firsts: Vec<bool> = terms.iter().map(is_first).collect();
+        let mut refuted = atoms.iter().map(|atom| {
+            let part = |first: bool| {
+                let mine = atom.terms.iter().zip(&firsts);
+                let mine = mine.filter(|(_, of_first)| **of_first == first);
+                most(places, &mine.map(|(term, _)| *term).collect::<Vec<Term>>())
+            };
+            let sum = (part(true) + part(false)).next_up();
+            (sum + atom.constant).next_up() < 0.0
+        });
+        refuted.any(|refuted| refuted)
+    }
+}
+
+/// What a sum is known not to exceed.
+fn most(places: &[&Facts; 2], terms: &[Term]) -> f64 {
+    let key = key(terms);
+    let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
+    limits
+        .map(|limit| -limit.constant)
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn has(places: &[&Facts; 2], atom: &Atom) -> bool {
@@ -263,13 +289,7 @@ fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -
         Change::Sign => has(places, &u(1.0, false)) || has(places, &u(-1.0, true)),
         // From l to h, |u| grows by less than the factor.
         Change::Value(sigma) => {
-            let end = |weight: f64| {
-                let key = key(&u(weight, false).terms);
-                let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
-                limits
-                    .map(|limit| -limit.constant)
-                    .fold(f64::INFINITY, f64::min)
-            };
+            let end = |weight: f64| most(places, &u(weight, false).terms);
             // u is at most `high`, and -u at most `low`.
             let (high, low) = (end(1.0), end(-1.0));
             let grows_less = |least: f64, most: f64| {

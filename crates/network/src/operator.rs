@@ -331,6 +331,17 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         false
     }
 
+    /// Whether each output is the smallest of the input elements in its [`Operator::cone`].
+    fn takes_smallest(&self) -> bool {
+        false
+    }
+
+    /// Whether each output is the element of input 0 in its place where that is at least 0, and
+    /// elsewhere that element times one of input 1, a constant.
+    fn leaks(&self) -> bool {
+        false
+    }
+
     /// For an operator that only reorders axes: the order.
     fn as_reordering(&self) -> Option<&Order> {
         None

@@ -35,6 +35,11 @@ pub enum Plain {
     Curve(Vec<StraightPart>),
     /// Each output is the largest of some input elements: read them with [`Network::plain_members`].
     Largest,
+    /// The same with the smallest.
+    Smallest,
+    /// Each output is the element in its place of the first input where that is at least 0, and
+    /// elsewhere that element times [`Network::plain_slope`].
+    Leaky,
     /// Anything else.
     Opaque,
 }
@@ -101,6 +106,12 @@ impl Network {
         if node.op.takes_largest() {
             return Plain::Largest;
         }
+        if node.op.takes_smallest() {
+            return Plain::Smallest;
+        }
+        if node.op.leaks() && self.constant_of(node.inputs[1].0).is_some() {
+            return Plain::Leaky;
+        }
         Plain::Opaque
     }
 
@@ -149,7 +160,23 @@ impl Network {
         }
     }
 
-    /// The elements that output `element` of a [`Plain::Largest`] node is the largest of.
+    /// The slope below 0 of output `element` of a [`Plain::Leaky`] node.
+    pub fn plain_slope(&self, node: usize, element: usize) -> f64 {
+        let node = &self.nodes[node];
+        let shapes: Vec<_> = node.inputs.iter().map(|(_, shape)| shape).collect();
+        let slopes = self.constant_of(node.inputs[1].0).unwrap_or_default();
+        let place = node.op.cone(1, &shapes, &node.shape, &[element]);
+        place.first().map_or(0.0, |&index| slopes[index])
+    }
+
+    /// An element of a stored tensor that is part of the model.
+    pub fn constant_element(&self, element: Element) -> Option<f64> {
+        let values = self.constant_of(element.value)?;
+        values.get(element.index).copied()
+    }
+
+    /// The elements that output `element` of a [`Plain::Largest`] or [`Plain::Smallest`] node is the
+    /// largest or smallest of. They may be constants.
     pub fn plain_members(&self, node: usize, element: usize) -> Vec<Element> {
         let node = &self.nodes[node];
         let shapes: Vec<_> = node.inputs.iter().map(|(_, shape)| shape).collect();

@@ -1,12 +1,15 @@
 //! The network as plain data computes what the network computes.
 
-use deepconcolic_network::{AffineRow, Network, Origin, Plain, Point};
+use deepconcolic_network::ops::{Binary, Dense, Min, PRelu};
+use deepconcolic_network::{
+    AffineRow, Element, Network, NetworkBuilder, Origin, Plain, Point, Shape,
+};
 use deepconcolic_testing::{Family, Random, network};
 
 /// Runs the nodes one after the other on their plain data, as far as they have any; how many of each
 /// kind were run.
-fn run(network: &Network, values: &mut [Vec<f64>]) -> [usize; 3] {
-    let mut seen = [0; 3];
+fn run(network: &Network, values: &mut [Vec<f64>]) -> [usize; 5] {
+    let mut seen = [0; 5];
     let mut row = AffineRow::default();
     for node in 0..network.nodes() {
         let inputs: Vec<usize> = network.plain_inputs(node).collect();
@@ -48,6 +51,23 @@ fn run(network: &Network, values: &mut [Vec<f64>]) -> [usize; 3] {
                     })
                     .collect()
             }
+            Plain::Smallest => {
+                seen[3] += 1;
+                let members = |element| network.plain_members(node, element).into_iter();
+                let value = |m: Element| match network.constant_element(m) {
+                    Some(constant) => constant,
+                    None => values[m.value][m.index],
+                };
+                elements
+                    .map(|e| members(e).map(value).fold(f64::INFINITY, f64::min))
+                    .collect()
+            }
+            Plain::Leaky => {
+                seen[4] += 1;
+                let input = &values[inputs[0]];
+                let leak = |e: usize| network.plain_slope(node, e) * input[e].min(0.0);
+                elements.map(|e| input[e].max(0.0) + leak(e)).collect()
+            }
             Plain::Opaque => continue,
         };
         values[network.node_output(node)] = output;
@@ -55,12 +75,28 @@ fn run(network: &Network, values: &mut [Vec<f64>]) -> [usize; 3] {
     seen
 }
 
+/// Slopes of their own for every element, and a minimum with a constant.
+fn leaky(seed: u64) -> Result<Network, String> {
+    let mut random = Random::new(seed);
+    let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 4])?);
+    let dense = Dense::new(4, 5, random.list(20, -1.0, 1.0), random.list(5, -1.0, 1.0))?;
+    let u = builder.add(dense, &[x], "u")?;
+    let slopes = builder.constant(Shape::new([5])?, random.list(5, -0.5, 1.5))?;
+    let v = builder.add(PRelu, &[u, slopes], "v")?;
+    let most = builder.constant(Shape::new([1, 1])?, vec![0.4])?;
+    let w = builder.add(Binary::new(Min), &[v, most], "w")?;
+    builder.finish(&[("y", w)], 0)
+}
+
 #[test]
 fn plain_data_compute_what_the_network_computes() {
-    let mut seen = [0; 3];
-    for seed in 0..12 {
-        let family = [Family::Relu, Family::PiecewiseLinear, Family::Image][seed % 3];
-        let network = network(family, seed as u64);
+    let mut seen = [0; 5];
+    for seed in 0..16 {
+        let families = [Family::Relu, Family::PiecewiseLinear, Family::Image];
+        let network = match families.get(seed % 4) {
+            Some(&family) => network(family, seed as u64),
+            None => leaky(seed as u64).unwrap(),
+        };
         let input = Random::new(seed as u64).list(network.input_elements(), -1.0, 1.0);
         let mut values: Vec<Vec<f64>> = vec![Vec::new(); network.values()];
         let first = network.element(Point::Input, 0);
@@ -75,12 +111,8 @@ fn plain_data_compute_what_the_network_computes() {
         let logits = network.logits(&input);
         for (element, &expected) in logits.iter().enumerate() {
             let at = network.element(Point::Logits, element);
-            if let Some(&found) = values[at.value].get(at.index) {
-                assert!((found - expected).abs() < 1e-9, "{found} {expected}");
-            } else {
-                // Behind an operator that has no plain data: the maximum of two branches.
-                assert_eq!(family, Family::PiecewiseLinear);
-            }
+            let found = values[at.value][at.index];
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
     }
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");

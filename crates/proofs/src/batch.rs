@@ -1,7 +1,7 @@
 //! Many requirements of one condition each over the same region: they share the bounds of the layers
 //! below, the program of their pixel, and each other's witnesses.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use deepconcolic_check::{
@@ -23,7 +23,7 @@ use crate::program::Program;
 
 /// How far to go for each requirement.
 #[derive(Debug, Clone, Copy)]
-pub struct BatchLimits {
+pub struct BatchLimits<'a> {
     /// Most parts of the region that are bounded, for each requirement.
     pub nodes: usize,
     /// Most parts times coefficients of the requirement's cone: a neuron that sees much of the
@@ -35,9 +35,11 @@ pub struct BatchLimits {
     pub attacks: usize,
     /// When to give up, for callers who were given a time.
     pub deadline: Option<Instant>,
+    /// Raised when the user wants an end.
+    pub interrupt: Option<&'a AtomicBool>,
 }
 
-impl Default for BatchLimits {
+impl Default for BatchLimits<'_> {
     fn default() -> Self {
         Self {
             nodes: 1000,
@@ -45,11 +47,12 @@ impl Default for BatchLimits {
             steps: 30,
             attacks: 2,
             deadline: None,
+            interrupt: None,
         }
     }
 }
 
-impl BatchLimits {
+impl BatchLimits<'_> {
     /// Plain bounds and a short look for witnesses; nothing is optimised or split.
     pub fn cheap() -> Self {
         Self {
@@ -60,8 +63,11 @@ impl BatchLimits {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|end| Instant::now() >= end)
+    /// Whether to stop, whatever is under way.
+    pub(crate) fn is_over(&self) -> bool {
+        let interrupted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.interrupt.is_some_and(interrupted)
+            || self.deadline.is_some_and(|end| Instant::now() >= end)
     }
 }
 
@@ -146,7 +152,7 @@ impl<'a> Prover<'a> {
     pub fn settle(
         &mut self,
         requirements: &[Requirement],
-        limits: &BatchLimits,
+        limits: &BatchLimits<'_>,
     ) -> Result<Findings, Unsupported> {
         let questions = requirements
             .iter()
@@ -275,7 +281,7 @@ pub(crate) struct Batch<'a> {
     network: &'a Network,
     region: &'a Region,
     seed: &'a [f32],
-    pub limits: &'a BatchLimits,
+    pub limits: &'a BatchLimits<'a>,
     knowledge: &'a Knowledge<'a>,
     pub nodes: &'a AtomicUsize,
     questions: Vec<Question>,

@@ -128,6 +128,10 @@ impl Chunk<'_> {
         let mut found = Vec::new();
         for (&member, reached) in left.iter().zip(reached) {
             let q = self.group[member];
+            if limits.is_over() {
+                found.push((q, End::Open(-reached.bound)));
+                continue;
+            }
             let confirm = |point: &[f64]| self.batch.confirm(q, program, point);
             let conditions = &self.conditions[member];
             let end = phases::refute(ascent, conditions, reached, &effort, &confirm);

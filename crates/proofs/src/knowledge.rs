@@ -34,7 +34,7 @@ impl<'a> Knowledge<'a> {
         let wanted = influences(self.network, targets)?;
         for node in 0..self.network.nodes() {
             let elements = &wanted[self.network.node_output(node)];
-            let curved = matches!(self.network.plain(node), Plain::Curve(_) | Plain::Largest);
+            let curved = !matches!(self.network.plain(node), Plain::Affine | Plain::Opaque);
             if curved && !elements.is_empty() {
                 self.prepare_node(node, elements)?;
             }
@@ -44,7 +44,8 @@ impl<'a> Knowledge<'a> {
 
     fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
         let value = self.network.node_output(node);
-        let part = u32::from(matches!(self.network.plain(node), Plain::Largest));
+        let chained = matches!(self.network.plain(node), Plain::Largest | Plain::Smallest);
+        let part = u32::from(chained);
         let is_new = |element: usize| {
             let (node, element) = (node as u32, element as u32);
             !self.known.contains_key(&Unit {

@@ -1,13 +1,17 @@
 //! Which single conditions must be impossible for a requirement to be: of a conjunction one part, of a
 //! disjunction every part, of "at least q of m" all but q - 1. Executions tell which have a chance: a
-//! condition that one of them meets is possible.
+//! condition that one of them meets is possible. A condition that compares two inputs hangs on one for
+//! each.
 
 use deepconcolic_network::{Point, Trace};
 use deepconcolic_spec::{
-    Comparison, Formula, Input, Inputs, Quantifier, Relation, Requirement, Var,
+    Comparison, Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
 
 use crate::thresholds::Vain;
+
+/// A little less than a half, so that two of them are less than the whole.
+const HALF: f64 = 0.499;
 
 /// Conditions whose refutation refutes a requirement, judging by the executions of a trace in a network
 /// with so many hidden layers, without those that were asked about in vain. None if there are no such
@@ -88,28 +92,66 @@ impl Sight<'_> {
             return self.needs(&Formula::And(vec![side(Relation::Ge), side(Relation::Le)]));
         }
         let terms = &comparison.linear.terms;
-        let (_, first) = terms.first()?;
-        let is_asked =
-            |var: &Var| var.input == first.input && var.point(self.hidden) != Point::Input;
-        if !terms.iter().all(|(_, var)| is_asked(var)) || self.vain.has(comparison) {
+        let is_neuron = |(_, var): &(f64, Var)| var.point(self.hidden) != Point::Input;
+        if terms.is_empty() || !terms.iter().all(is_neuron) {
             return None;
         }
         let sign = match comparison.relation {
             Relation::Ge | Relation::Gt => 1.0,
             _ => -1.0,
         };
-        let mut nearest = f64::NEG_INFINITY;
+        let part = |input: Input| {
+            let mine = terms.iter().filter(|(_, var)| var.input == input);
+            let terms = mine.map(|&(weight, var)| (sign * weight, var)).collect();
+            Linear {
+                terms,
+                constant: 0.0,
+            }
+        };
+        let parts = [part(Input::First), part(Input::Second)];
+        let alone = parts.iter().any(|part| part.terms.is_empty());
+        let enough = if alone {
+            -sign * comparison.linear.constant
+        } else {
+            f64::INFINITY
+        };
+        let [first, second] = parts.each_ref().map(|part| self.most(part, enough));
+        let nearest = first + second + sign * comparison.linear.constant;
+        let strict = matches!(comparison.relation, Relation::Gt | Relation::Lt);
+        if nearest > 0.0 || (nearest >= 0.0 && !strict) {
+            return None;
+        }
+        if alone {
+            let needed = !self.vain.has(comparison);
+            return needed.then(|| (nearest, vec![comparison.clone()]));
+        }
+        // The inputs are chosen apart: neither part may exceed what was seen by half of the rest.
+        let needs = parts.into_iter().zip([first, second]).map(|(part, seen)| {
+            let constant = -(seen - HALF * nearest);
+            let linear = Linear { constant, ..part };
+            let relation = Relation::Ge;
+            Comparison { linear, relation }
+        });
+        let needs: Vec<Comparison> = needs.collect();
+        let vain = needs.iter().any(|need| self.vain.has(need));
+        (!vain).then_some((nearest, needs))
+    }
+
+    /// The largest value of a sum, 0 for a sum of nothing; or any value that is more than enough.
+    fn most(&self, linear: &Linear, enough: f64) -> f64 {
+        if linear.terms.is_empty() {
+            return 0.0;
+        }
+        let mut most = f64::NEG_INFINITY;
         for sample in 0..self.trace.samples() {
             let value = |var: &Var| self.trace.sample(var.point(self.hidden), sample)[var.neuron];
-            let terms = terms
-                .iter()
-                .map(|(weight, var)| weight * f64::from(value(var)));
-            let left = terms.sum::<f64>() + comparison.linear.constant;
-            if comparison.relation.holds(&left, &0.0) {
-                return None;
+            let terms = linear.terms.iter();
+            let terms = terms.map(|(weight, var)| weight * f64::from(value(var)));
+            most = most.max(terms.sum());
+            if most > enough {
+                break;
             }
-            nearest = nearest.max(sign * left);
         }
-        Some((nearest, vec![comparison.clone()]))
+        most
     }
 }

@@ -2,7 +2,6 @@
 //! at a time, and what that leaves open is proven one by one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use deepconcolic_check::{Certificate, Digest, Grounds, Region, Unsupported, cases};
 use deepconcolic_network::{Network, Pass, Point, Trace};
@@ -25,14 +24,14 @@ const CHOICES: usize = 3;
 
 /// How far to go for each requirement.
 #[derive(Debug, Clone, Copy)]
-pub struct PlaceLimits {
+pub struct PlaceLimits<'a> {
     /// For a condition.
-    pub conditions: BatchLimits,
+    pub conditions: BatchLimits<'a>,
     /// Parts of the region for a requirement that is proven as a whole; none if it is not tried.
     pub nodes: usize,
 }
 
-impl PlaceLimits {
+impl PlaceLimits<'_> {
     /// Plain bounds of conditions and nothing more.
     pub fn cheap() -> Self {
         Self {
@@ -42,7 +41,7 @@ impl PlaceLimits {
     }
 }
 
-impl Default for PlaceLimits {
+impl Default for PlaceLimits<'_> {
     fn default() -> Self {
         Self {
             conditions: BatchLimits::default(),
@@ -132,7 +131,7 @@ impl<'a> Place<'a> {
     }
 
     /// Refutes what can be refuted.
-    pub fn settle(&mut self, requirements: &[Requirement], limits: &PlaceLimits) -> Settled {
+    pub fn settle(&mut self, requirements: &[Requirement], limits: &PlaceLimits<'_>) -> Settled {
         let mut settled = Settled {
             certificate: Certificate {
                 model: *self.model,
@@ -168,7 +167,7 @@ impl<'a> Place<'a> {
         &mut self,
         requirements: &[Requirement],
         among: &[usize],
-        limits: &PlaceLimits,
+        limits: &PlaceLimits<'_>,
         vain: &mut Vain,
         settled: &mut Settled,
     ) -> bool {
@@ -219,7 +218,7 @@ impl<'a> Place<'a> {
         &self,
         requirements: &[Requirement],
         left: Vec<usize>,
-        limits: &PlaceLimits,
+        limits: &PlaceLimits<'_>,
         settled: &mut Settled,
     ) {
         let region = self.prover.region();
@@ -227,7 +226,8 @@ impl<'a> Place<'a> {
             nodes: limits.nodes,
             work: limits.conditions.work,
             deadline: limits.conditions.deadline,
-            attacks: limits.conditions.attacks,
+            // The search before this one has looked for witnesses long enough.
+            attacks: 0,
             spent: Some(&self.nodes),
             ..Limits::default()
         };
@@ -239,8 +239,7 @@ impl<'a> Place<'a> {
                 let is_empty = |case: &deepconcolic_check::Case| case.atoms.is_empty();
                 // Nothing is left of the formula that bounds could refute.
                 let hopeless = alternatives.is_ok_and(|cases| cases.iter().any(is_empty));
-                let over = most.deadline.is_some_and(|end| Instant::now() >= end);
-                if hopeless || over {
+                if hopeless || limits.conditions.is_over() {
                     return None;
                 }
                 Some(prove(self.network, self.model, requirement, region, &most))

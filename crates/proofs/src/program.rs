@@ -96,7 +96,10 @@ const GATE: [StraightPart; 2] = [
 enum Need {
     Rows(Vec<AffineRow>),
     Curve(Vec<StraightPart>),
-    Members(Vec<Vec<Element>>),
+    /// The largest of these with sign 1, the smallest with -1.
+    Members(Vec<Vec<Element>>, f64),
+    /// Slopes below 0.
+    Leaky(Vec<f64>),
 }
 
 /// What some elements depend on: for each stored tensor, sorted elements. `keep` gets what each
@@ -124,7 +127,7 @@ fn trace(
         keep(node, need);
     }
     for (value, elements) in wanted.iter_mut().enumerate() {
-        if network.origin(value) == Origin::Input {
+        if !matches!(network.origin(value), Origin::Node(_)) {
             elements.sort_unstable();
             elements.dedup();
         }
@@ -149,6 +152,11 @@ impl Program {
         for (value, elements) in wanted.iter().enumerate() {
             if network.origin(value) == Origin::Input {
                 builder.start(value, elements);
+            }
+        }
+        for (value, elements) in wanted.iter().enumerate() {
+            if network.origin(value) == Origin::Constant && !elements.is_empty() {
+                builder.constants(value, elements);
             }
         }
         for (node, need) in needs.into_iter().enumerate() {
@@ -220,13 +228,19 @@ fn need(
             wanted[inputs[0]].extend(elements);
             Ok(Need::Curve(parts))
         }
-        Plain::Largest => {
+        Plain::Leaky => {
+            wanted[inputs[0]].extend(elements);
+            let slope = |&e: &usize| network.plain_slope(node, e);
+            Ok(Need::Leaky(elements.iter().map(slope).collect()))
+        }
+        plain @ (Plain::Largest | Plain::Smallest) => {
             let members = elements.iter().map(|&e| network.plain_members(node, e));
             let members: Vec<Vec<Element>> = members.collect();
             for member in members.iter().flatten() {
                 wanted[member.value].push(member.index);
             }
-            Ok(Need::Members(members))
+            let sign = if plain == Plain::Largest { 1.0 } else { -1.0 };
+            Ok(Need::Members(members, sign))
         }
         Plain::Opaque => {
             let kind = network.operators().nth(node).map_or("?", |(kind, _)| kind);
@@ -271,6 +285,18 @@ impl<'a> Builder<'a> {
         self.places[value] = places;
     }
 
+    /// Variables that are part of the model: sums of nothing.
+    fn constants(&mut self, value: usize, elements: &[usize]) {
+        let first = self.program.variables;
+        let constant = |&index: &usize| {
+            let constant = self.network.constant_element(Element { value, index });
+            (Vec::new(), constant.unwrap_or_default())
+        };
+        let rows = elements.iter().map(constant).collect();
+        self.sums(rows);
+        self.place(value, elements, first);
+    }
+
     fn node(&mut self, node: usize, elements: &[usize], need: Need) {
         let inputs: Vec<usize> = self.network.plain_inputs(node).collect();
         match need {
@@ -291,7 +317,14 @@ impl<'a> Builder<'a> {
                 let units = elements.iter().map(|&e| unit(node, e, 0)).collect();
                 self.curves(variables, units, parts.into());
             }
-            Need::Members(members) => self.largest(node, elements, &members),
+            Need::Members(members, sign) => self.extreme(node, elements, &members, sign),
+            Need::Leaky(slopes) => {
+                let inputs: Vec<u32> = elements
+                    .iter()
+                    .map(|&e| self.places[inputs[0]][e])
+                    .collect();
+                self.leaky(node, elements, &inputs, &slopes);
+            }
         }
         let first = self.program.variables - elements.len();
         self.place(self.network.node_output(node), elements, first);
@@ -333,7 +366,21 @@ impl<'a> Builder<'a> {
         self.program.steps.push(Step::Curves(curves));
     }
 
-    fn largest(&mut self, node: usize, elements: &[usize], members: &[Vec<Element>]) {
+    fn leaky(&mut self, node: usize, elements: &[usize], inputs: &[u32], slopes: &[f64]) {
+        let units = elements.iter().map(|&e| unit(node, e, 0)).collect();
+        let gates = self.program.variables as u32;
+        self.curves(inputs.to_vec(), units, GATE.into());
+        let gates = gates..gates + inputs.len() as u32;
+        let rows = inputs.iter().zip(gates.clone());
+        let rows = rows.map(|(&input, gate)| (vec![(input, 1.0), (gate, -1.0)], 0.0));
+        let below = self.program.variables as u32;
+        self.sums(rows.collect());
+        let rows = gates.zip(below..).zip(slopes);
+        let rows = rows.map(|((gate, below), &slope)| (vec![(gate, 1.0), (below, slope)], 0.0));
+        self.sums(rows.collect());
+    }
+
+    fn extreme(&mut self, node: usize, elements: &[usize], members: &[Vec<Element>], sign: f64) {
         let members: Vec<Vec<u32>> = members
             .iter()
             .map(|members| {
@@ -348,7 +395,7 @@ impl<'a> Builder<'a> {
                 .filter(|&k| part < members[k].len())
                 .collect();
             let rows = at_work.iter().map(|&k| {
-                let mut terms = vec![(members[k][part], 1.0), (members[k][0], -1.0)];
+                let mut terms = vec![(members[k][part], sign), (members[k][0], -sign)];
                 terms.extend(gates[k].iter().map(|&gate| (gate, -1.0)));
                 (terms, 0.0)
             });
@@ -364,8 +411,9 @@ impl<'a> Builder<'a> {
             }
         }
         let rows = members.iter().zip(&gates).map(|(members, gates)| {
-            let terms = members.iter().take(1).chain(gates);
-            (terms.map(|&variable| (variable, 1.0)).collect(), 0.0)
+            let first = members.iter().take(1).map(|&member| (member, 1.0));
+            let gates = gates.iter().map(|&gate| (gate, sign));
+            (first.chain(gates).collect(), 0.0)
         });
         self.sums(rows.collect());
     }

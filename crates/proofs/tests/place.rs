@@ -78,6 +78,8 @@ fn forms(network: &Network) -> String {
              all{ap[x1][2,k] = ap[x2][2,k] for k in neurons(2) if k != i} and ap[x1][3,j] != ap[x2][3,j]\n";
     text += "for i in neurons(2): exists x1, x2: u[x1][2,i] > 0.3 and u[x2][2,i] < -0.3\n";
     text += "for i in neurons(2): exists x: ap[x][2,i] and u[x][3,0] = 2\n";
+    text += "for i in neurons(2), c in 0..4: exists x1, x2: u[x1][2,i] - u[x2][3,0] > c\n";
+    text += "for i in neurons(2), c in 0..4: forall x1, x2: 2*u[x1][2,i] + u[x2][2,i] <= c\n";
     text
 }
 
@@ -171,6 +173,8 @@ fn grounds_hold_where_their_certificates_do() {
             assert!(!ask(format!(
                 "exists x1, x2: u[x2][2,{n}] > 2 + u[x1][2,{n}]"
             )));
+            let both = |c: &str| format!("exists x1, x2: u[x1][2,{n}] + u[x2][2,{n}] >= {c}");
+            assert!(ask(both("4.001")) && !ask(both("3.999")));
         }
     }
 }

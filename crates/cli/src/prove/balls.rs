@@ -1,7 +1,7 @@
 //! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
 
 use deepconcolic_concolic::Campaign;
-use deepconcolic_proofs::PlaceLimits;
+use deepconcolic_proofs::{BatchLimits, PlaceLimits};
 
 use super::Record;
 use super::work::{Asked, FEW, Work};
@@ -49,10 +49,7 @@ impl Work<'_> {
         let mut alive: Vec<usize> = (0..left.len()).collect();
         for number in 0..boxes.len() {
             let cheap = PlaceLimits {
-                conditions: deepconcolic_proofs::BatchLimits {
-                    deadline: self.stage.deadline,
-                    ..PlaceLimits::cheap().conditions
-                },
+                conditions: self.until(BatchLimits::cheap()),
                 ..PlaceLimits::cheap()
             };
             let refuted = self.in_ball(number, &left, &alive, &cheap, campaign, record)?;
@@ -95,7 +92,7 @@ impl Work<'_> {
         number: usize,
         left: &[Asked],
         among: &[usize],
-        limits: &PlaceLimits,
+        limits: &PlaceLimits<'_>,
         campaign: &mut Campaign<'_>,
         record: &mut Record<'_>,
     ) -> Result<Vec<usize>, Failure> {

@@ -90,13 +90,19 @@ impl<'a> Work<'a> {
         Place::new(self.stage.network, &self.stage.model, region, tests)
     }
 
-    pub fn full(&self) -> PlaceLimits {
+    pub fn full(&self) -> PlaceLimits<'a> {
         PlaceLimits {
-            conditions: BatchLimits {
-                deadline: self.stage.deadline,
-                ..BatchLimits::default()
-            },
+            conditions: self.until(BatchLimits::default()),
             ..PlaceLimits::default()
+        }
+    }
+
+    /// The same limits, and the user's.
+    pub fn until(&self, limits: BatchLimits<'a>) -> BatchLimits<'a> {
+        BatchLimits {
+            deadline: self.stage.deadline,
+            interrupt: self.limits.interrupt,
+            ..limits
         }
     }
 
@@ -175,7 +181,7 @@ impl<'a> Work<'a> {
         &mut self,
         place: &mut Place<'_>,
         asked: Vec<Asked>,
-        limits: &PlaceLimits,
+        limits: &PlaceLimits<'_>,
         campaign: &mut Campaign<'_>,
         record: &mut Record<'_>,
     ) -> Result<Vec<Asked>, Failure> {

@@ -74,8 +74,7 @@ fn formulas_of_every_form() {
     let flags = ["--requirements", &file, "--seeds", "2", "--radius", "0.05"];
     let (run, _) = settled(&bed, "own", TABLE, &flags);
     let (state, _) = run.requirements();
-    // The sixth compares two inputs within one condition, which proofs leave alone.
-    assert_eq!(state, [2, 2, 2, 2, 2, 0, 1]);
+    assert_eq!(state, [2, 2, 2, 2, 2, 2, 1]);
 }
 
 #[test]

@@ -42,6 +42,16 @@ pub trait Pairwise: Debug + Send + Sync + 'static {
         true
     }
 
+    /// Whether it is the larger of the two.
+    fn is_larger(&self) -> bool {
+        false
+    }
+
+    /// Whether it is the smaller of the two.
+    fn is_smaller(&self) -> bool {
+        false
+    }
+
     /// The cotangent pulled back to an operand. Where the function is affine, an operand that it
     /// cannot depend on may be missing (0).
     fn pull<T: Scalar>(&self, input: usize, cotangent: T, x: T, y: T) -> T {
@@ -110,6 +120,14 @@ impl<P: Pairwise> Operator for Binary<P> {
 
     fn nature(&self, constant: &[bool]) -> Nature {
         self.pair.nature([constant[0], constant[1]])
+    }
+
+    fn takes_largest(&self) -> bool {
+        self.pair.is_larger()
+    }
+
+    fn takes_smallest(&self) -> bool {
+        self.pair.is_smaller()
     }
 
     fn cone(

@@ -30,6 +30,10 @@ impl Pairwise for Max {
         }
     }
 
+    fn is_larger(&self) -> bool {
+        true
+    }
+
     fn takes_first<T: Scalar>(&self, x: T, y: T) -> bool {
         x >= y
     }

@@ -23,6 +23,10 @@ impl Pairwise for Min {
         -Max.at(-x, -y)
     }
 
+    fn is_smaller(&self) -> bool {
+        true
+    }
+
     fn takes_first<T: Scalar>(&self, x: T, y: T) -> bool {
         Max.takes_first(-x, -y)
     }

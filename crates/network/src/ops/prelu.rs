@@ -39,6 +39,10 @@ impl Operator for PRelu {
         true
     }
 
+    fn leaks(&self) -> bool {
+        true
+    }
+
     fn cone(
         &self,
         input: usize,
