@@ -34,6 +34,47 @@ pub(crate) fn needs(
     Some(needs)
 }
 
+/// The execution of a trace that meets a requirement on one input, if one does: what shows that the
+/// requirement is possible is a witness.
+pub(crate) fn shown(requirement: &Requirement, trace: &Trace<f32>, hidden: usize) -> Option<usize> {
+    if requirement.inputs != Inputs::One {
+        return None;
+    }
+    let goal = requirement.goal().nnf();
+    (0..trace.samples()).find(|&sample| meets(&goal, trace, sample, hidden))
+}
+
+/// Whether an execution meets a formula in normal form. No for conditions on the input itself.
+fn meets(formula: &Formula, trace: &Trace<f32>, sample: usize, hidden: usize) -> bool {
+    let part = |part: &Formula| meets(part, trace, sample, hidden);
+    match formula {
+        Formula::Compare(comparison) => {
+            let mut value = comparison.linear.constant;
+            for (weight, var) in &comparison.linear.terms {
+                let point = var.point(hidden);
+                if point == Point::Input {
+                    return false;
+                }
+                value += weight * f64::from(trace.sample(point, sample)[var.neuron]);
+            }
+            comparison.relation.holds(&value, &0.0)
+        }
+        Formula::And(of) => of.iter().all(part),
+        Formula::Or(of) => of.iter().any(part),
+        Formula::Count {
+            of,
+            relation: Relation::Ge,
+            count,
+        } => of.iter().filter(|f| part(f)).count() >= *count,
+        Formula::Count { .. }
+        | Formula::Within { .. }
+        | Formula::Distance { .. }
+        | Formula::Not(_)
+        | Formula::Iff(..)
+        | Formula::Xor(..) => false,
+    }
+}
+
 /// The requirement that some input meets a condition.
 pub fn exists(condition: Comparison) -> Requirement {
     Requirement {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::batch::{BatchLimits, Prover};
 use crate::confirm::inside;
-use crate::needs::{exists, needs};
+use crate::needs::{exists, needs, shown};
 use crate::prove::{Limits, Verdict, prove};
 use crate::thresholds::{Thresholds, Vain};
 
@@ -143,7 +143,7 @@ impl<'a> Place<'a> {
             ..Settled::default()
         };
         let mut vain = Vain::default();
-        let mut open: Vec<usize> = (0..requirements.len()).collect();
+        let mut open = self.not_shown(requirements, &mut settled);
         for _ in 0..CHOICES {
             let asked = self.conditions(requirements, &open, limits, &mut vain, &mut settled);
             if !asked {
@@ -159,6 +159,25 @@ impl<'a> Place<'a> {
             self.wholes(requirements, open, limits, &mut settled);
         }
         settled
+    }
+
+    /// The requirements that no sample meets; samples that meet others are witnesses.
+    fn not_shown(&self, requirements: &[Requirement], settled: &mut Settled) -> Vec<usize> {
+        let hidden = self.network.layers().len();
+        let trace = self.trace(points(requirements, hidden));
+        let shown: Vec<Option<usize>> = requirements
+            .par_iter()
+            .map(|requirement| shown(requirement, &trace, hidden))
+            .collect();
+        let mut samples: Vec<usize> = shown.iter().copied().flatten().collect();
+        samples.sort_unstable();
+        samples.dedup();
+        let each = self.network.input_elements();
+        let input = |s: usize| self.samples[s * each..(s + 1) * each].to_vec();
+        settled.witnesses.extend(samples.into_iter().map(input));
+        (0..requirements.len())
+            .filter(|&r| shown[r].is_none())
+            .collect()
     }
 
     /// Asks about conditions that some requirements hang on, other ones than those asked about in vain.

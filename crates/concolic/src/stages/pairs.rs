@@ -12,6 +12,8 @@ use crate::limits::{Limits, Passes};
 const TOGETHER: usize = 4;
 /// Pairs of neurons in a part, at most: what a second or two are enough for.
 const BATCH: usize = 600;
+/// The same of the first part.
+const FIRST: usize = 20;
 /// Decisions among them.
 const DECISIONS: usize = 40;
 /// Passes of a step, at most, and the least that is of any use.
@@ -154,7 +156,10 @@ fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Ba
         .filter(|&j| waits(start, j).is_some())
         .take(DECISIONS)
         .collect();
-    let most = (BATCH / decisions.len().max(1)).max(1);
+    // A first round is short, so that a short run has something to show.
+    let done: usize = tried.iter().map(BitSet::count).sum();
+    let pairs_at_once = done.clamp(FIRST, BATCH);
+    let most = (pairs_at_once / decisions.len().max(1)).max(1);
     let mut batch = Batch {
         group,
         open: Vec::new(),

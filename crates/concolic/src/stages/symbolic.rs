@@ -3,7 +3,9 @@
 
 use deepconcolic_check::Slot;
 use deepconcolic_engines::{Effort, Goal, Margin, Outcome, Reason, search};
-use deepconcolic_spec::Inputs;
+use deepconcolic_network::Pass;
+use deepconcolic_spec::criteria::Look;
+use deepconcolic_spec::{Inputs, Requirement};
 use rayon::prelude::*;
 
 use super::{PairProposal, Progress, Proposal, Setting, Yield};
@@ -16,6 +18,10 @@ const BATCH: usize = 16;
 const EACH: usize = 160;
 /// Passes that an engine may make beyond the number it is given: rows of one solve and a run.
 const STEP: usize = 64;
+/// Further seeds that a requirement on one input is searched from.
+const MORE_ROOTS: usize = 3;
+/// Seeds run at a time.
+const SEEDS: usize = 64;
 /// Seeds that a requirement on two inputs is searched from.
 const PAIR_STARTS: usize = 4;
 
@@ -35,18 +41,23 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Yield> {
-    let count = BATCH.min(limits.left(*passes) / (EACH + STEP + 2));
+    let more = MORE_ROOTS.min(setting.seeds.len().saturating_sub(1));
+    let looks = if more > 0 { setting.seeds.len() } else { 0 };
+    let each = (1 + more) * (EACH + STEP + 2);
+    let count = BATCH.min(limits.left(*passes).saturating_sub(looks) / each);
     if count == 0 {
         return None;
     }
     let next = setting.ranking.nearest(&progress.tried, count);
+    let roots = more_roots(setting, &next, more, passes);
     let found: Vec<(Effort, Result<Option<Aimed>, Reason>)> = next
         .par_iter()
-        .map(|&slot| {
+        .zip(&roots)
+        .map(|(&slot, roots)| {
             if limits.is_over() {
                 return (Effort::default(), Ok(None));
             }
-            aim(setting, slot)
+            aim(setting, slot, roots)
         })
         .collect();
     let mut result = Yield {
@@ -87,14 +98,81 @@ impl Yield {
     }
 }
 
-fn aim(setting: &Setting<'_>, slot: Slot) -> (Effort, Result<Option<Aimed>, Reason>) {
+/// For each slot on one input, the seeds nearest to meeting it: what cannot be met round the best test may
+/// be met round another.
+fn more_roots(
+    setting: &Setting<'_>,
+    slots: &[Slot],
+    most: usize,
+    passes: &mut Passes,
+) -> Vec<Vec<usize>> {
+    let mut best: Vec<Vec<(f32, usize)>> = vec![Vec::new(); slots.len()];
+    if most > 0 {
+        let ground = &setting.ground;
+        let pass = Pass::keep(ground.family.points());
+        let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
+        passes.forward += seeds.len();
+        let mut value = Vec::new();
+        for (batch, inputs) in seeds.chunks(SEEDS).enumerate() {
+            let trace = ground.network.forward(&inputs.concat(), &pass);
+            for sample in 0..inputs.len() {
+                let look = Look {
+                    trace: &trace,
+                    sample,
+                    means: ground.means,
+                };
+                for (best, slot) in best.iter_mut().zip(slots) {
+                    value.clear();
+                    let group = slot.group as usize;
+                    ground.guide.values(look, group, &[slot.slot], &mut value);
+                    best.push((value[0], batch * SEEDS + sample));
+                }
+            }
+        }
+    }
+    best.into_iter()
+        .map(|mut seeds| {
+            seeds.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            seeds.into_iter().map(|(_, seed)| seed).take(most).collect()
+        })
+        .collect()
+}
+
+/// Searches round the best test, then round further seeds.
+fn aim(
+    setting: &Setting<'_>,
+    slot: Slot,
+    roots: &[usize],
+) -> (Effort, Result<Option<Aimed>, Reason>) {
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let none = (Effort::default(), Ok(None));
     let Ok(requirement) = setting.ground.family.requirement(group, number) else {
-        return none;
+        return (Effort::default(), Ok(None));
     };
+    let first = starts(setting, slot, requirement.inputs);
+    let tried = first.0;
+    let (mut effort, mut outcome) = search_from(setting, slot, &requirement, first);
+    if requirement.inputs == Inputs::One {
+        for &root in roots.iter().filter(|&&root| root != tried) {
+            if !matches!(outcome, Ok(None)) {
+                break;
+            }
+            let start = setting.seeds.input(root).to_vec();
+            let (spent, found) =
+                search_from(setting, slot, &requirement, (root, root, vec![start]));
+            effort += spent;
+            outcome = found;
+        }
+    }
+    (effort, outcome)
+}
+
+fn search_from(
+    setting: &Setting<'_>,
+    slot: Slot,
+    requirement: &Requirement,
+    (root, parent, starts): (usize, usize, Vec<Vec<f32>>),
+) -> (Effort, Result<Option<Aimed>, Reason>) {
     let formula = requirement.goal();
-    let (root, parent, starts) = starts(setting, slot, requirement.inputs);
     let starts: Vec<&[f32]> = starts.iter().map(Vec::as_slice).collect();
     let report = search(
         setting.ground.network,
