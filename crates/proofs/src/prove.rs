@@ -169,7 +169,7 @@ const BELOW: Steps = Steps {
 };
 /// Which part of an attack is made before anything is proven, and after each of the first rounds: what
 /// is easy to refute must not wait for it.
-const SHARES: [usize; 3] = [16, 8, 2];
+const SHARES: [usize; 4] = [16, 16, 8, 2];
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
