@@ -1,7 +1,7 @@
 //! Leaves of a split tree: each must follow from one pull back, sixteen at a time.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
@@ -54,7 +54,8 @@ pub(crate) struct Judge<'a> {
     kinks: Vec<Option<f64>>,
     lines: Vec<UnitLines>,
     reach: Reach,
-    layouts: Layouts,
+    /// Most proofs split no input and need none.
+    layouts: OnceLock<Layouts>,
 }
 
 impl<'a> Judge<'a> {
@@ -88,7 +89,7 @@ impl<'a> Judge<'a> {
             kinks,
             lines: base,
             reach,
-            layouts: Layouts::of(cone),
+            layouts: OnceLock::new(),
         }
     }
 
@@ -201,7 +202,8 @@ impl<'a> Judge<'a> {
     fn largest(&self, parts: &mut [Part<'_>]) -> Result<f64, String> {
         let mut inhabited = [true; LANES];
         if parts.iter().any(|part| part.moved.is_some()) {
-            let mut narrow = Narrow::new(self.cone, &self.layouts, &self.reach);
+            let layouts = self.layouts.get_or_init(|| Layouts::of(self.cone));
+            let mut narrow = Narrow::new(self.cone, layouts, &self.reach);
             for (inhabited, part) in inhabited.iter_mut().zip(&mut *parts) {
                 *inhabited = self.settle(part, &mut narrow);
             }

@@ -98,7 +98,9 @@ pub(crate) fn refute(
         if nodes >= effort.nodes || effort.is_over() {
             return End::Open(-open.worst().unwrap_or(f64::INFINITY));
         }
-        let taken = open.take(TAKEN);
+        // Each may be halved in two ways.
+        let room = (effort.nodes - nodes).div_ceil(4);
+        let taken = open.take(TAKEN.min(room));
         let Some(halves) = taken.iter().map(halves).collect::<Option<Vec<_>>>() else {
             // A box as thin as numbers can be.
             return End::Open(-open.worst().unwrap_or(f64::INFINITY));

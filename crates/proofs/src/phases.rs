@@ -165,7 +165,7 @@ pub(crate) fn refute(
             return End::Open(bound);
         }
         let mut groups = Vec::new();
-        while groups.len() < GROUPS && !open.is_empty() {
+        while groups.len() < GROUPS && nodes < effort.nodes && !open.is_empty() {
             let Some(group) = next_group(ascent, &mut open, &mut tree, effort.below) else {
                 // The bound still leaves room: rounding, or a witness that execution does not
                 // confirm.

@@ -177,7 +177,7 @@ const BELOW: Steps = Steps {
 };
 /// Which part of an attack is made before anything is proven, and after each of the first rounds: what
 /// is easy to refute must not wait for it.
-const SHARES: [usize; 3] = [16, 8, 2];
+const SHARES: [usize; 4] = [16, 16, 8, 2];
 /// Takes the counts that nobody asked for.
 static NOBODY: AtomicUsize = AtomicUsize::new(0);
 /// Small networks can be attacked this many coefficients' worth as often.

@@ -125,6 +125,41 @@ fn changed_certificates_are_rejected() {
     }
 }
 
+/// A tree of phases holds over each half of the region too; over one half alone it proves nothing of
+/// the other.
+#[test]
+fn splits_of_both_kinds_can_be_mixed() {
+    let mut accepted = 0;
+    for (network, certificate) in certified() {
+        let tree = &certificate.entries[0].proofs[0][0];
+        let is_phase = |node: &Tree| matches!(node, Tree::Split(Split::Phase(_)));
+        if !tree.iter().any(is_phase) {
+            continue;
+        }
+        let halved = |halves: [&[Tree]; 2]| {
+            let split = Split::Input {
+                element: 0,
+                at: 0.0,
+            };
+            let mut changed = certificate.clone();
+            changed.entries[0].proofs[0][0] =
+                [&[Tree::Split(split)], halves[0], halves[1]].concat();
+            verdict(&network, &changed)
+        };
+        // Default slopes differ over smaller boxes, so that not every bound is as tight as before.
+        accepted += usize::from(halved([tree, tree]).is_ok());
+        let leaf = tree.iter().find(|node| matches!(node, Tree::Leaf(_)));
+        let mut alone = leaf.unwrap().clone();
+        if let Tree::Leaf(leaf) = &mut alone {
+            leaf.multipliers.clear();
+            leaf.factors.clear();
+        }
+        assert!(halved([tree, std::slice::from_ref(&alone)]).is_err());
+        assert!(halved([std::slice::from_ref(&alone), tree]).is_err());
+    }
+    assert!(accepted > 0);
+}
+
 #[test]
 fn a_certificate_holds_for_its_own_question_only() {
     let all = certified();
