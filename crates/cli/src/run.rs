@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
 use deepconcolic_concolic::oracle::Oracle;
-use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Subject};
+use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Strategy, Subject};
 use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
 /// other proofs may take; searches go on after them.
 const PAIR_SHARE: f64 = 0.25;
 const PROOF_SHARE: f64 = 0.5;
+/// The share of the budget that is kept for proofs when the search does not end by itself.
+const RESERVE: f64 = 0.2;
 
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
@@ -245,21 +247,38 @@ impl Run {
             // every sitting, since what was proven is proven again.
             let budget = duration(&self.budget)?;
             let end = budget.map(|b| sitting.watch.started + b.mul_f64(PAIR_SHARE));
-            proven = prove(campaign, folder, end, sitting)?;
+            proven = prove(campaign, folder, (end, false), sitting)?;
         }
         restore(campaign, early, folder)?;
         campaign.hold_symbolic(true);
         let limits = sitting.limits;
-        let mut stop = campaign.run(limits, |campaign, round| sitting.hear(campaign, round))?;
+        // Random tests are what the others are compared with: they get all of the time.
+        let proving =
+            !pairs && !self.no_proofs && plan::strategy(&self.strategy)? != Strategy::Random;
+        let now = Instant::now();
+        let search = Limits {
+            deadline: limits.deadline.map(|end| {
+                let reserve = if proving { RESERVE } else { 0.0 };
+                now + end.saturating_duration_since(now).mul_f64(1.0 - reserve)
+            }),
+            ..*limits
+        };
+        let mut stop = campaign.run(&search, |campaign, round| sitting.hear(campaign, round))?;
+        if stop == Stop::Budget && proving {
+            // The search may go on in another sitting, so that its journal must not know of this.
+            let budget = duration(&self.budget)?;
+            let end = budget.map(|b| Instant::now() + b.mul_f64(RESERVE));
+            proven = prove(campaign, folder, (end, false), sitting)?;
+        }
         if stop == Stop::Complete {
-            if !pairs && !self.no_proofs {
+            if proving {
                 let found = |e: &&Entry| e.round.stage == Stage::Prove;
                 sitting.known = late.iter().filter(found).count();
                 let now = Instant::now();
                 let share =
                     |end: Instant| now + end.saturating_duration_since(now).mul_f64(PROOF_SHARE);
                 let end = limits.deadline.map(share);
-                proven = prove(campaign, folder, end, sitting)?;
+                proven = prove(campaign, folder, (end, true), sitting)?;
             }
             let symbolic = late.iter().filter(|e| e.round.stage == Stage::Symbolic);
             restore(campaign, symbolic, folder)?;
@@ -322,11 +341,11 @@ impl Run {
     }
 }
 
-/// Tries what is open for infeasibility.
+/// Tries what is open for infeasibility, until some time; witnesses enter the suite or do not.
 fn prove(
     campaign: &mut Campaign<'_>,
     folder: &RunFolder,
-    deadline: Option<Instant>,
+    (deadline, admits): (Option<Instant>, bool),
     sitting: &mut Sitting<'_>,
 ) -> Result<Proven, Failure> {
     let scene = sitting.judge.scene;
@@ -338,6 +357,7 @@ fn prove(
         model: scene.digest,
         folder: folder.file(prove::CERTIFICATES),
         deadline,
+        admits,
     };
     let limits = sitting.limits;
     let proven = stage.run(campaign, limits, &mut |campaign, round| {

@@ -83,6 +83,8 @@ pub struct Stage<'a> {
     pub folder: PathBuf,
     /// When to give up: searches go on after proofs.
     pub deadline: Option<Instant>,
+    /// Whether witnesses found on the way enter the suite.
+    pub admits: bool,
 }
 
 /// Takes a round that adds witnesses.

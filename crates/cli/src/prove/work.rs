@@ -18,7 +18,8 @@ const NEURONS: usize = 512;
 const WRITTEN: usize = 128;
 /// More balls than this are first proven over as one box that holds them all.
 pub const FEW: usize = 4;
-/// Values of neurons that the open requirements of a group may name together.
+/// Values of neurons that requirements taken up at once may name, and all open ones of a group.
+const NAMED: usize = 1 << 19;
 const MOST_NAMED: usize = 1 << 28;
 
 /// A requirement and its place.
@@ -115,11 +116,13 @@ impl<'a> Work<'a> {
         let mut places = self.places(campaign);
         for group in 0..self.stage.family.groups().len() {
             let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
-            if self.named(group, &open) > MOST_NAMED {
+            let named = self.named(group, &open);
+            if named * open.len() > MOST_NAMED {
                 self.large += open.len();
                 continue;
             }
-            for slots in open.chunks(self.size(group)) {
+            let size = self.size(group).min(NAMED / named.max(1)).max(1);
+            for slots in open.chunks(size) {
                 if self.is_over() {
                     self.late += slots.len();
                     continue;
@@ -150,7 +153,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// How many values the open requirements of a group name; those of a layer are all alike.
+    /// How many values an open requirement of a group names; those of a layer are all alike.
     fn named(&self, group: usize, open: &[usize]) -> usize {
         let alike = self.stage.family.groups()[group].layer.is_some();
         let first = open.first().filter(|_| alike);
@@ -159,7 +162,7 @@ impl<'a> Work<'a> {
         if let Some(requirement) = first {
             requirement.formula.each_variable(&mut |_| each += 1);
         }
-        each * open.len()
+        each
     }
 
     pub fn asked(&mut self, group: usize, slots: &[usize]) -> Vec<Asked> {
@@ -197,7 +200,9 @@ impl<'a> Work<'a> {
         for why in settled.reasons.iter().flatten() {
             self.excuse(why);
         }
-        if let Some(round) = campaign.admit(self.proposals(settled.witnesses)) {
+        if self.stage.admits
+            && let Some(round) = campaign.admit(self.proposals(settled.witnesses))
+        {
             record(campaign, &round)?;
         }
         let region = place.region();

@@ -197,11 +197,13 @@ fn bounds_are_in_the_order_upper_lower() {
 }
 
 #[test]
-fn requirements_on_two_inputs_are_said_to_stay_open() {
+fn requirements_on_two_inputs_are_proven_or_said_to_stay_open() {
     let bed = Bed::new();
     let text = "exists x1, x2: v[x1][2,0] > v[x2][2,0] + 1e9\nexists x: ap[x][2,0]\n";
     let file = bed.file("two.dr", text);
     let run = bed.run("run", TABLE, &["--requirements", &file]);
+    assert_eq!(run.requirements().0, [2, 1]);
+    let run = bed.run("open", TABLE, &["--requirements", &file, "--no-proofs"]);
     assert_eq!(run.requirements().0, [0, 1]);
     let note = run.summary()["notes"][0].as_str().unwrap().to_owned();
     assert!(note.contains("two inputs"), "{note}");
