@@ -99,7 +99,7 @@ pub(crate) fn refute(
             return End::Open(-open.worst().unwrap_or(f64::INFINITY));
         }
         // Each may be halved in two ways.
-        let room = (effort.nodes - nodes).div_ceil(4);
+        let room = nodes.left_of(effort.nodes).div_ceil(4);
         let taken = open.take(TAKEN.min(room));
         let Some(halves) = taken.iter().map(halves).collect::<Option<Vec<_>>>() else {
             // A box as thin as numbers can be.

@@ -51,6 +51,13 @@ pub(crate) struct Nodes<'a> {
     spent: &'a AtomicUsize,
 }
 
+impl Nodes<'_> {
+    /// Parts that may still be bounded.
+    pub fn left_of(&self, most: usize) -> usize {
+        most.saturating_sub(self.count)
+    }
+}
+
 impl AddAssign<usize> for Nodes<'_> {
     fn add_assign(&mut self, parts: usize) {
         self.count += parts;
