@@ -41,13 +41,21 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Yield> {
-    let more = MORE_ROOTS.min(setting.seeds.len().saturating_sub(1));
-    let looks = if more > 0 { setting.seeds.len() } else { 0 };
-    let each = (1 + more) * (EACH + STEP + 2);
-    let count = BATCH.min(limits.left(*passes).saturating_sub(looks) / each);
-    if count == 0 {
+    let goal = EACH + STEP + 2;
+    let left = limits.left(*passes);
+    if left < goal {
         return None;
     }
+    // Further seeds as far as the passes go: all seeds are looked at first.
+    let others = setting.seeds.len().saturating_sub(1).min(MORE_ROOTS);
+    let paid = left.saturating_sub(setting.seeds.len()) / goal;
+    let more = others.min(paid.saturating_sub(1));
+    let left = if more > 0 {
+        left - setting.seeds.len()
+    } else {
+        left
+    };
+    let count = BATCH.min(left / ((1 + more) * goal));
     let next = setting.ranking.nearest(&progress.tried, count);
     let roots = more_roots(setting, &next, more, passes);
     let found: Vec<(Effort, Result<Option<Aimed>, Reason>)> = next
