@@ -270,7 +270,8 @@ impl<'a> Place<'a> {
                     settled.certificate.entries.extend(certificate.entries);
                 }
                 Some(Ok(Verdict::Witness(input))) => settled.witnesses.push(input),
-                Some(Ok(Verdict::Open { .. })) | None => {}
+                Some(Ok(Verdict::Open { bound })) => settled.bounds[r] = Some(bound),
+                None => {}
                 Some(Err(why)) => settled.reasons[r] = Some(why.to_string()),
             }
         }
