@@ -25,6 +25,8 @@ use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
 /// other proofs may take; searches go on after them.
 const PAIR_SHARE: f64 = 0.25;
 const PROOF_SHARE: f64 = 0.5;
+/// The share of the budget that is kept for nearest witnesses, if these are asked for.
+const MINIMISE_SHARE: f64 = 0.4;
 /// The share of the budget that is kept for proofs when the search does not end by itself.
 const RESERVE: f64 = 0.2;
 
@@ -142,10 +144,16 @@ impl Run {
         let before = entries.last().map_or(0.0, |entry| entry.seconds);
         watch.carry(before);
         let left = |budget: Duration| (budget.as_secs_f64() - before).max(0.0);
-        let limits = Limits {
+        let until = |share: f64| Limits {
             executions: self.max_executions,
-            deadline: budget.map(|b| watch.started + Duration::from_secs_f64(left(b))),
+            deadline: budget.map(|b| watch.started + Duration::from_secs_f64(share * left(b))),
             interrupt: Some(interrupt),
+        };
+        let whole = until(1.0);
+        let limits = if self.minimise {
+            until(1.0 - MINIMISE_SHARE)
+        } else {
+            whole
         };
         let means = plan::means(&scene.settings, &scene.network)?;
         let subject = Subject {
@@ -208,7 +216,7 @@ impl Run {
             proven: &proven,
             data: samples::inputs(&scene.data, &scene.network).as_ref(),
             rng_seed: self.rng_seed,
-            limits: &limits,
+            limits: &whole,
             passes: campaign.passes(),
             stop,
             settings: &scene.settings,
