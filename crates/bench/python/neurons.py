@@ -36,17 +36,18 @@ def main():
 
     suite = np.load(folder / "suite.npz")
     table = np.load(folder / "requirements.npz")
+    inputs, parents = suite["x"], suite["parent"]
     state, test = table["state"], table["test"]
     covered, infeasible = np.flatnonzero(state == 1), np.flatnonzero(state == 2)
     held = 0
     for number in np.unique(test[covered]):
         mine = covered[test[covered] == number]
-        held += int((u(suite["x"][number])[mine] >= 0).sum())
+        held += int((u(inputs[number])[mine] >= 0).sum())
     print(f"covered: {held} of {len(covered)} are met by their tests in onnxruntime {onnxruntime.__version__}")
 
     rng = np.random.default_rng(0)
     largest = np.full(len(infeasible), -np.inf)
-    for seed in suite["x"][suite["parent"] == -1]:
+    for seed in inputs[parents == -1]:
         for draw in range(draws if len(infeasible) else 0):
             step = rng.uniform(-1, 1, seed.shape) if draw % 2 else rng.integers(-1, 2, seed.shape)
             value = u(np.clip(seed + run["radius"] * step, 0, 1))
