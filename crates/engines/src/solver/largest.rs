@@ -9,9 +9,9 @@
 //! cube that meets the rows is as near, and the one that moves least in L2 changes the fewest neurons
 //! that no row speaks of.
 
+use deepconcolic_simplex::{Ending, Tableau};
 use deepconcolic_spec::Norm;
 
-use super::simplex::{Ending, Tableau};
 use super::{Problem, Solution, quadratic};
 
 /// Most rows; with more the library is faster.

@@ -10,7 +10,6 @@ mod closed;
 mod largest;
 mod problem;
 mod quadratic;
-mod simplex;
 
 pub(crate) use closed::nearest_on_one_row;
 pub(crate) use problem::{Problem, Row};

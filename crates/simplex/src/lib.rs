@@ -17,7 +17,7 @@ const TIE: f64 = 1e-12;
 
 /// How a solve ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Ending {
+pub enum Ending {
     /// The cheapest point that meets all rows.
     Optimal,
     /// No point of the box meets all rows; the rows times these multipliers show it.
@@ -36,8 +36,21 @@ enum Place {
 /// A linear program, as far as it is solved: minimise `cost . x` with `x` in a box and rows `a . x >= b`.
 ///
 /// Variables are the columns given, then one slack a row.
+///
+/// ```
+/// use deepconcolic_simplex::{Ending, Tableau};
+///
+/// // The cheapest point of a square on the far side of a line, and then of two lines that leave nothing.
+/// let mut tableau = Tableau::new(vec![0.0, 0.0], vec![1.0, 1.0], vec![1.0, 3.0]);
+/// tableau.add(&[1.0, 1.0], 1.5);
+/// assert_eq!(tableau.solve(), Ending::Optimal);
+/// assert_eq!(tableau.point(), [1.0, 0.5]);
+/// assert_eq!(tableau.multipliers(), [3.0]);
+/// tableau.add(&[-1.0, -1.0], -1.0);
+/// assert!(matches!(tableau.solve(), Ending::Infeasible(_)));
+/// ```
 #[derive(Debug, Clone)]
-pub(super) struct Tableau {
+pub struct Tableau {
     lower: Vec<f64>,
     upper: Vec<f64>,
     value: Vec<f64>,
