@@ -5,7 +5,7 @@
 //! thousands of pairs of neurons from one neuron whose sign never changes. So requirements need not be
 //! named by a certificate; what follows is worked out here, part of the region by part.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use deepconcolic_network::{Network, Point};
 use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
@@ -13,54 +13,96 @@ use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Signa
 
 use crate::certificate::{Certificate, Region};
 use crate::error::Rejection;
+use crate::joint::{self, Conjunction};
 use crate::question::{Atom, Reader, Term, cases};
 use crate::verdict::parse;
 
 /// The terms of a condition in a fixed order, weights as bits.
-type Terms = Vec<(Point, usize, u64)>;
+pub(crate) type Terms = Vec<(Point, usize, u64)>;
 
-/// The easiest condition with some terms that is known to be impossible.
+/// How hard a condition with some terms is.
 #[derive(Debug, Clone, Copy)]
-struct Limit {
-    constant: f64,
-    strict: bool,
+pub(crate) struct Limit {
+    pub constant: f64,
+    pub strict: bool,
 }
 
 impl Limit {
     /// Whether a condition with the same terms is at least as hard to meet.
     #[expect(clippy::float_cmp, reason = "constants are stored numbers")]
-    fn covers(self, constant: f64, strict: bool) -> bool {
+    pub fn covers(self, constant: f64, strict: bool) -> bool {
         constant < self.constant || (constant == self.constant && (strict || !self.strict))
+    }
+
+    /// Whether a condition on a sum and one on its negation cannot both hold.
+    pub fn excludes(self, of_negation: Self) -> bool {
+        let (a, b) = (self.constant, -of_negation.constant);
+        // The sum is at least -a and at most -b.
+        a < b || (a <= b && (self.strict || of_negation.strict))
     }
 }
 
 /// What is impossible over one part of the region.
 #[derive(Debug, Clone, Default)]
 struct Facts {
+    /// The easiest condition with some terms.
     conditions: HashMap<Terms, Limit>,
+    /// Conditions together, and which of these speak of an element.
+    conjunctions: Vec<Conjunction>,
+    about: HashMap<(Point, usize), Vec<usize>>,
     /// Requirements that are no single condition.
     whole: HashSet<String>,
 }
 
-fn key(terms: &[Term]) -> Terms {
-    let rank = |point: Point| match point {
+pub(crate) fn key(terms: &[Term]) -> Terms {
+    let key = terms
+        .iter()
+        .map(|t| (t.point, t.element, t.weight.to_bits()));
+    sorted(key.collect())
+}
+
+fn rank(point: Point) -> (usize, usize) {
+    match point {
         Point::Input => (0, 0),
         Point::Pre(layer) => (1, layer),
         Point::Post(layer) => (2, layer),
         Point::Logits => (3, 0),
         Point::Output(output) => (4, output),
-    };
-    let key = terms
-        .iter()
-        .map(|t| (t.point, t.element, t.weight.to_bits()));
-    let mut key: Terms = key.collect();
-    key.sort_unstable_by_key(|&(point, element, weight)| (rank(point), element, weight));
-    key
+    }
+}
+
+pub(crate) fn sorted(mut terms: Terms) -> Terms {
+    terms.sort_unstable_by_key(|&(point, element, weight)| (rank(point), element, weight));
+    terms
 }
 
 impl Facts {
     fn is_empty(&self) -> bool {
-        self.conditions.is_empty() && self.whole.is_empty()
+        self.conditions.is_empty() && self.conjunctions.is_empty() && self.whole.is_empty()
+    }
+
+    fn learn_together(&mut self, atoms: &[Atom]) {
+        let number = self.conjunctions.len();
+        let conditions = atoms.iter().map(|atom| {
+            let limit = Limit {
+                constant: atom.constant,
+                strict: atom.strict,
+            };
+            (key(&atom.terms), limit)
+        });
+        let conditions: Vec<(Terms, Limit)> = conditions.collect();
+        for &(point, element, _) in conditions.iter().flat_map(|(terms, _)| terms) {
+            let about = self.about.entry((point, element)).or_default();
+            if about.last() != Some(&number) {
+                about.push(number);
+            }
+        }
+        self.conjunctions.push(Conjunction { conditions });
+    }
+
+    /// The conjunctions that speak of an element.
+    fn about(&self, element: (Point, usize)) -> impl Iterator<Item = usize> + '_ {
+        self.about.get(&element).into_iter().flatten().copied()
     }
 
     fn learn(&mut self, atom: &Atom) {
@@ -113,15 +155,17 @@ impl Grounds {
                 .map_err(|reason| Rejection::Question { entry, reason })?;
             // What holds of executions alone is kept apart from what holds of real numbers: together
             // they would imply things of neither.
-            let atom = if content.is_about_executions() {
-                None
+            let atoms = if content.is_about_executions() {
+                Vec::new()
             } else {
-                only_condition(network, &requirement, &certificate.regions[0])
+                conditions(network, &requirement, &certificate.regions[0])
             };
-            let whole = atom.is_none().then(|| requirement.to_string());
+            let whole = (atoms.len() != 1).then(|| requirement.to_string());
             let learn = |facts: &mut Facts| {
-                if let Some(atom) = &atom {
-                    facts.learn(atom);
+                match &atoms[..] {
+                    [] => {}
+                    [atom] => facts.learn(atom),
+                    atoms => facts.learn_together(atoms),
                 }
                 facts.whole.extend(whole.clone());
             };
@@ -152,7 +196,11 @@ impl Grounds {
         let known = |facts: &&Facts| {
             !facts.whole.is_empty() && facts.whole.contains(&requirement.to_string())
         };
-        places.iter().any(known) || self.refutes(&places, &requirement.goal().nnf())
+        if places.iter().any(known) {
+            return true;
+        }
+        let goal = requirement.goal().nnf();
+        self.refutes(&places, &goal) || self.refutes_jointly(&places, &goal)
     }
 
     /// Of some pairs of neurons, those that cannot be met in the region: in every box the condition
@@ -200,11 +248,70 @@ impl Grounds {
         let mut refuted = BitSet::new(among.len());
         for slot in among.iter() {
             let (i, j) = pairs.neurons(group, slot);
-            if conditions[i] || decisions[j] {
+            if conditions[i] || decisions[j] || self.is_torn(&places, pairs, group, slot) {
                 refuted.insert(slot);
             }
         }
         refuted
+    }
+
+    /// Whether a pair is impossible because its demands on the two inputs cannot all be met: the
+    /// condition changes, the decision changes, and the other signs stay.
+    fn is_torn(&self, places: &[&Facts; 2], pairs: &dyn Pairs, group: usize, slot: usize) -> bool {
+        let (i, j) = pairs.neurons(group, slot);
+        let (before, layer) = pairs.layers(group);
+        let (before, layer) = (Point::Pre(before), Point::Pre(layer));
+        let of_condition: Vec<&Conjunction> = conjunctions(places, |facts| {
+            let within = |&number: &usize| {
+                let points = facts.conjunctions[number].elements();
+                let mut others = points.filter(|&(point, _)| point != before);
+                others.all(|element| element == (layer, j))
+            };
+            facts.about((before, i)).filter(within).collect()
+        });
+        // Those of other conditions of the decision are many and of little use.
+        let all = || conjunctions(places, |facts| facts.about((layer, j)).collect());
+        let refutes = |conjunctions: &[&Conjunction]| {
+            let named = conjunctions.iter().flat_map(|c| c.elements());
+            let named = named.filter(|&(point, _)| point == before);
+            let named: BTreeSet<usize> = named.map(|(_, neuron)| neuron).collect();
+            let kept: Vec<usize> = named.into_iter().collect();
+            let goal = pairs.demand(group, slot, &kept).nnf();
+            self.closes(places, conjunctions, &goal)
+        };
+        refutes(&of_condition) || refutes(&all())
+    }
+
+    /// Whether a formula in normal form is impossible by conditions that no input meets together.
+    fn refutes_jointly(&self, places: &[&Facts; 2], goal: &Formula) -> bool {
+        let hidden = self.reader.depth - 2;
+        let mut neurons = Vec::new();
+        goal.each_variable(&mut |var: Var| neurons.push((var.point(hidden), var.neuron)));
+        neurons.sort_unstable_by_key(|&(point, neuron)| (rank(point), neuron));
+        neurons.dedup();
+        let conjunctions = conjunctions(places, |facts| {
+            let about = neurons.iter().flat_map(|&neuron| facts.about(neuron));
+            about.collect()
+        });
+        self.closes(places, &conjunctions, goal)
+    }
+
+    fn closes(&self, places: &[&Facts; 2], together: &[&Conjunction], goal: &Formula) -> bool {
+        let limit = |terms: &Terms| {
+            let mut limits = places
+                .iter()
+                .filter_map(|facts| facts.conditions.get(terms));
+            let first = *limits.next()?;
+            let easier = |a: Limit, b: &Limit| {
+                if b.covers(a.constant, a.strict) {
+                    *b
+                } else {
+                    a
+                }
+            };
+            Some(limits.fold(first, easier))
+        };
+        !together.is_empty() && joint::refutes(&self.reader, &limit, together, goal)
     }
 
     /// Whether a formula in normal form is impossible. A condition on the second input alone is one
@@ -300,13 +407,34 @@ fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -
     }
 }
 
-/// The condition that a requirement is, if it is a single one and asks for no box of its own.
-fn only_condition(network: &Network, requirement: &Requirement, region: &Region) -> Option<Atom> {
-    let mut alternatives = cases(requirement, network, region).ok()?;
-    let case = alternatives.pop()?;
-    let whole = matches!(requirement.goal(), Formula::Compare(_));
-    match (&case.atoms[..], alternatives.is_empty()) {
-        ([atom], true) if whole => Some(atom.clone()),
-        _ => None,
+/// The conditions that a requirement is, all of them together; none if it is anything else or asks for a
+/// box of its own.
+fn conditions(network: &Network, requirement: &Requirement, region: &Region) -> Vec<Atom> {
+    if !is_conjunction(&requirement.goal().nnf()) {
+        return Vec::new();
     }
+    let alternatives = cases(requirement, network, region).unwrap_or_default();
+    let case = alternatives.into_iter().next();
+    case.map_or(Vec::new(), |case| case.atoms)
+}
+
+fn is_conjunction(formula: &Formula) -> bool {
+    match formula {
+        Formula::Compare(_) => true,
+        Formula::And(of) => of.iter().all(is_conjunction),
+        _ => false,
+    }
+}
+
+/// Some conjunctions of each place.
+fn conjunctions<'f>(
+    places: &[&'f Facts; 2],
+    some: impl Fn(&Facts) -> BTreeSet<usize>,
+) -> Vec<&'f Conjunction> {
+    let of = |facts: &&'f Facts| {
+        let facts: &'f Facts = facts;
+        let numbers = some(facts).into_iter();
+        numbers.map(|number| &facts.conjunctions[number])
+    };
+    places.iter().flat_map(of).collect()
 }

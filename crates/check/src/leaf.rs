@@ -54,6 +54,8 @@ pub(crate) struct Judge<'a> {
     kinks: Vec<Option<f64>>,
     lines: Vec<UnitLines>,
     reach: Reach,
+    /// Whether conditions confine units, so that nothing is said of inputs that break one by rounding.
+    confined: bool,
     /// Most proofs split no input and need none.
     layouts: OnceLock<Layouts>,
 }
@@ -61,7 +63,7 @@ pub(crate) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// `cone` has the terms of the atoms as targets, in order.
     pub fn new(context: &'a Context<'a>, cone: &'a Cone, atoms: &'a [Atom]) -> Self {
-        let bounds: Vec<[f64; 2]> = cone
+        let mut bounds: Vec<[f64; 2]> = cone
             .units
             .iter()
             .map(|unit| {
@@ -71,6 +73,7 @@ impl<'a> Judge<'a> {
             .collect();
         let mut reach = Reach::of(cone, context.region);
         reach.advance(cone, cone.steps.len(), |unit| bounds[unit]);
+        let confined = confine(cone, atoms, &mut bounds);
         let (mut base, mut kinks) = (Vec::new(), Vec::new());
         for curves in curves(cone) {
             for k in 0..curves.inputs.len() {
@@ -89,12 +92,17 @@ impl<'a> Judge<'a> {
             kinks,
             lines: base,
             reach,
+            confined,
             layouts: OnceLock::new(),
         }
     }
 
-    /// How far executions in single precision can be from the values judged here.
+    /// How far executions in single precision can be from the values judged here; without limit if
+    /// the values are those of inputs that meet a condition exactly.
     pub fn margin(&self) -> f64 {
+        if self.confined {
+            return f64::INFINITY;
+        }
         float::margin(self.cone, &self.reach, self.atoms)
     }
 
@@ -359,6 +367,47 @@ impl<'a> Part<'a> {
             Tree::Split(_) | Tree::Corner => None,
         }
     }
+}
+
+/// Takes from the bounds of units what conditions on one unit each rule out: all that matters are inputs
+/// that meet every condition. Whether any bound moved.
+fn confine(cone: &Cone, atoms: &[Atom], bounds: &mut [[f64; 2]]) -> bool {
+    let mut confined = false;
+    let mut targets = cone.targets.iter();
+    for atom in atoms {
+        let mine: Vec<usize> = targets.by_ref().take(atom.terms.len()).copied().collect();
+        let ([term], [variable]) = (&atom.terms[..], &mine[..]) else {
+            continue;
+        };
+        // A multiple of nothing says nothing.
+        if term.weight == 0.0 || term.weight.is_nan() {
+            continue;
+        }
+        // A quotient is off by half a step at most; that of 0 is 0.
+        let end = -atom.constant / term.weight;
+        let [down, up] = match atom.constant {
+            0.0 => [0.0; 2],
+            _ => [end.next_down(), end.next_up()],
+        };
+        let (low, high) = if term.weight > 0.0 {
+            (down, f64::INFINITY)
+        } else {
+            (f64::NEG_INFINITY, up)
+        };
+        for curves in curves(cone) {
+            let same = curves.inputs.iter().enumerate();
+            let same = same.filter(|(_, input)| **input as usize == *variable);
+            for (k, _) in same {
+                let [l, u] = &mut bounds[curves.first_unit + k];
+                // Where nothing is left the condition itself is out of reach, and its factor shows that.
+                if (low > *l || high < *u) && low.max(*l) <= high.min(*u) {
+                    (*l, *u) = (low.max(*l), high.min(*u));
+                    confined = true;
+                }
+            }
+        }
+    }
+    confined
 }
 
 /// For each split of a tree in depth-first order, where its second half begins.

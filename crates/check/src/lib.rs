@@ -24,6 +24,7 @@ mod encode;
 mod error;
 mod float;
 mod grounds;
+mod joint;
 mod leaf;
 mod lines;
 mod narrow;

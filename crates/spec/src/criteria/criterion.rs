@@ -9,7 +9,7 @@ use super::pair::Change;
 use super::parameters::{Parameters, Scope};
 use super::profile::Profile;
 use super::selection::Selection;
-use crate::{InputSpace, Requirement};
+use crate::{Formula, InputSpace, Requirement};
 
 /// A coverage criterion, before it meets a network.
 pub trait Criterion: Sync {
@@ -121,6 +121,10 @@ pub trait Pairs {
 
     /// Condition and decision of a slot.
     fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
+
+    /// What a slot asks of two inputs, where of the signs that must stay only those of some neurons
+    /// of the condition's layer are asked about. Fewer make it easier to meet.
+    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula;
 
     /// The decisions of a group that have the same conditions as this one.
     fn alike(&self, group: usize, decision: usize) -> Vec<usize>;

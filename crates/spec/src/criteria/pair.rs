@@ -147,19 +147,19 @@ fn sign_kept(layer: usize, neuron: usize) -> Formula {
     Formula::Iff(active(Input::First), active(Input::Second))
 }
 
-/// |u2| >= sigma |u1| and u1 is not 0, by the signs of the two.
+/// |u2| >= sigma |u1|, u1 is not 0, and the sign stays.
 fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
     let u = |input, factor: f64| Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor);
-    let cases = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
-    let case = |(first, second): (f64, f64)| {
-        let mut grown = u(Input::Second, second);
-        grown.add(-sigma, &u(Input::First, first));
+    let case = |sign: f64, kept: Relation| {
+        let mut grown = u(Input::Second, sign);
+        grown.add(-sigma, &u(Input::First, sign));
         Formula::And(vec![
-            Formula::compare(u(Input::First, first), Relation::Gt),
+            Formula::compare(u(Input::First, sign), Relation::Gt),
+            Formula::compare(u(Input::Second, sign), kept),
             Formula::compare(grown, Relation::Ge),
         ])
     };
-    Formula::Or(cases.into_iter().map(case).collect())
+    Formula::Or(vec![case(1.0, Relation::Ge), case(-1.0, Relation::Gt)])
 }
 
 impl PairFamily {
@@ -191,28 +191,12 @@ impl Family for PairFamily {
 
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
         let block = &self.blocks[group];
-        let (condition, decision) = block.pair(slot);
-        let mut parts = vec![match self.condition {
-            Change::Sign => sign_change(block.before, condition),
-            Change::Value(sigma) => value_change(block.before, condition, sigma),
-        }];
-        for neuron in self.scope_of(block, decision) {
-            if neuron != condition || self.condition != Change::Sign {
-                parts.push(sign_kept(block.before, neuron));
-            }
-        }
-        match self.decision {
-            Change::Sign => parts.push(sign_change(block.layer, decision)),
-            Change::Value(sigma) => {
-                parts.push(value_change(block.layer, decision, sigma));
-                parts.push(sign_kept(block.layer, decision));
-            }
-        }
+        let (_, decision) = block.pair(slot);
         Ok(Requirement {
             name: None,
             quantifier: Quantifier::Exists,
             inputs: Inputs::Two,
-            formula: Formula::And(parts),
+            formula: self.demand(group, slot, &self.scope_of(block, decision)),
         })
     }
 
@@ -252,6 +236,25 @@ impl Pairs for PairFamily {
 
     fn neurons(&self, group: usize, slot: usize) -> (usize, usize) {
         self.blocks[group].pair(slot)
+    }
+
+    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula {
+        let block = &self.blocks[group];
+        let (condition, decision) = block.pair(slot);
+        let change = |change: Change, layer: usize, neuron: usize| match change {
+            Change::Sign => sign_change(layer, neuron),
+            // The sign of a neuron whose value changes stays, be it condition or decision.
+            Change::Value(sigma) => value_change(layer, neuron, sigma),
+        };
+        let mut parts = vec![change(self.condition, block.before, condition)];
+        let is_asked = |&neuron: &usize| {
+            let connected = || block.slot(neuron, decision).is_some();
+            neuron != condition && (self.scope == Scope::Layer || connected())
+        };
+        let others = kept.iter().copied().filter(is_asked);
+        parts.extend(others.map(|neuron| sign_kept(block.before, neuron)));
+        parts.push(change(self.decision, block.layer, decision));
+        Formula::And(parts)
     }
 
     fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
