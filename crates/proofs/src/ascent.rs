@@ -8,7 +8,7 @@
 #![expect(clippy::needless_range_loop, reason = "loops over lanes")]
 
 use crate::lanes::{LANES, Lanes, all};
-use crate::lines::{UnitLines, default_share, lines, value};
+use crate::lines::{UnitLines, default_share, lines, range, value};
 use crate::objective::{Condition, seed};
 use crate::pass::{Backward, Follow, forward};
 use crate::program::Program;
@@ -19,14 +19,16 @@ pub(crate) struct Free {
     pub unit: usize,
     /// Its variable and that of its input.
     variable: usize,
-    input: usize,
+    pub input: usize,
     pub kink: f64,
     at_kink: f64,
-    left: f64,
-    right: f64,
+    pub left: f64,
+    pub right: f64,
     /// Cuts of the left and the right part.
-    cuts: [f64; 2],
-    chord: (f64, f64),
+    pub cuts: [f64; 2],
+    pub chord: (f64, f64),
+    /// Least and largest value of its curve.
+    pub range: [f64; 2],
     default: f32,
 }
 
@@ -101,6 +103,7 @@ impl<'a> Ascent<'a> {
                     right: right.slope,
                     cuts: [left.intercept, right.intercept],
                     chord: (slope, value(&curves.parts, l) - slope * l),
+                    range: range(&curves.parts, l, u),
                     default: default_share(kink, l, u) as f32,
                 });
             }
@@ -181,6 +184,40 @@ impl<'a> Ascent<'a> {
             reached.branch = self.branch(&state, lane);
         }
         best
+    }
+
+    /// Up to [`LANES`] sums as coefficients of the inputs and of some open units, and a constant; other
+    /// units go along the lines of a part.
+    pub fn pulled(
+        &mut self,
+        sums: &[Condition],
+        part: &Part,
+        open: &[usize],
+    ) -> Vec<(Vec<f64>, f64)> {
+        let state = State::new(self.free.len(), &vec![part.clone(); sums.len()]);
+        self.set_lines(&state);
+        for &number in open {
+            // Nothing goes on from here.
+            self.lines[self.free[number].unit] = UnitLines::NONE;
+        }
+        self.backward.clear(self.program.variables);
+        for (lane, sum) in sums.iter().enumerate() {
+            // A pass is for what must stay above 0: minus a condition.
+            seed(&mut self.backward, lane, std::slice::from_ref(sum), &[1.0]);
+        }
+        let to = self.program.steps.len();
+        self.backward.run(self.program, to, &self.lines, &[]);
+        let variables = 0..self.program.inputs.len();
+        let variables = variables.chain(open.iter().map(|&number| self.free[number].variable));
+        let variables: Vec<usize> = variables.collect();
+        (0..sums.len())
+            .map(|lane| {
+                let own = variables
+                    .iter()
+                    .map(|&v| -self.backward.coefficients[v][lane]);
+                (own.collect(), -self.backward.constant[lane])
+            })
+            .collect()
     }
 
     /// The corners of the box that the last bounds were taken at, where the conditions of a lane

@@ -142,6 +142,12 @@ impl<'a> Prover<'a> {
         &self.region
     }
 
+    /// What is known of the region, with bounds of all units that some elements depend on.
+    pub(crate) fn knowledge(&mut self, targets: &[Element]) -> Result<&Knowledge<'a>, Unsupported> {
+        self.knowledge.prepare(targets)?;
+        Ok(&self.knowledge)
+    }
+
     /// Parts of the region that were bounded so far.
     pub fn nodes(&self) -> usize {
         self.nodes.load(Ordering::Relaxed)
@@ -224,7 +230,7 @@ impl<'a> Prover<'a> {
 }
 
 /// Takes out what the checker does not accept: that is not claimed. The new number of each entry.
-fn accepted(network: &Network, certificate: &mut Certificate) -> Vec<Option<usize>> {
+pub(crate) fn accepted(network: &Network, certificate: &mut Certificate) -> Vec<Option<usize>> {
     let model = certificate.model;
     let expectation = Expectation {
         model: &model,

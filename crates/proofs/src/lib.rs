@@ -9,10 +9,12 @@
 mod ascent;
 mod attack;
 mod batch;
+mod cell;
 mod chunk;
 mod confirm;
 mod frontier;
 mod inputs;
+mod joint;
 mod knowledge;
 mod lanes;
 mod lines;
@@ -24,12 +26,14 @@ mod place;
 mod program;
 mod prove;
 mod region;
+mod relaxed;
 mod slim;
 mod thin;
 mod thresholds;
 mod tree;
 
 pub use batch::{BatchLimits, Finding, Findings, Prover};
+pub use joint::Jointly;
 pub use needs::exists;
 pub use place::{Place, PlaceLimits, Settled};
 pub use prove::{Limits, Verdict, prove};

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
 use crate::lanes::LANES;
 use crate::objective::Condition;
+use crate::relaxed::{self, Solved};
 use crate::tree::Growing;
 
 /// How far branching may go.
@@ -154,6 +155,10 @@ pub(crate) fn refute(
     confirm: &Confirm<'_>,
 ) -> End {
     let mut tree = Growing::new();
+    let (root, witness) = finish(ascent, conditions, root, confirm);
+    if let Some(input) = witness {
+        return End::Witness(input);
+    }
     if root.bound > CLEAR {
         tree.close(0, leaf(ascent, &root.part));
         return End::Refuted(tree.finish());
@@ -193,7 +198,16 @@ pub(crate) fn refute(
                 let lanes: Vec<&[Condition]> = vec![conditions; group.parts.len()];
                 let reached = space.climb(&lanes, &group.parts, group.steps);
                 let mut corners = space.witnesses(&lanes).into_iter();
-                (reached, corners.find_map(|(_, corner)| confirm(&corner)))
+                let mut witness = corners.find_map(|(_, corner)| confirm(&corner));
+                let reached = reached.into_iter().map(|reached| {
+                    if witness.is_some() {
+                        return reached;
+                    }
+                    let (reached, found) = finish(space, conditions, reached, confirm);
+                    witness = found;
+                    reached
+                });
+                (reached.collect(), witness)
             })
             .collect();
         for (group, (reached, witness)) in groups.into_iter().zip(bounded) {
@@ -211,6 +225,23 @@ pub(crate) fn refute(
         }
     }
     End::Refuted(tree.finish())
+}
+
+/// Settles a part with nothing left to split, if it is not refuted yet.
+fn finish(
+    ascent: &mut Ascent<'_>,
+    conditions: &[Condition],
+    reached: Reached,
+    confirm: &Confirm<'_>,
+) -> (Reached, Option<Vec<f32>>) {
+    if reached.bound > CLEAR || reached.branch.is_some() {
+        return (reached, None);
+    }
+    match relaxed::settle(ascent, conditions, &reached.part) {
+        Solved::Refuted(better) => (better, None),
+        Solved::Point(point, _) => (reached, confirm(&point)),
+        Solved::Unknown => (reached, None),
+    }
 }
 
 /// The halves of the parts with the worst bounds. None if a part has nothing left to split and has

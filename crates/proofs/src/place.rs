@@ -9,7 +9,9 @@ use deepconcolic_spec::{Comparison, Formula, Inputs, Requirement, Var};
 use rayon::prelude::*;
 
 use crate::batch::{BatchLimits, Prover};
+use crate::cell::Cells;
 use crate::confirm::inside;
+use crate::joint::{self, Joint, Jointly};
 use crate::needs::{exists, needs, shown};
 use crate::prove::{Limits, Verdict, prove};
 use crate::thresholds::{Thresholds, Vain};
@@ -159,6 +161,45 @@ impl<'a> Place<'a> {
             self.wholes(requirements, open, limits, &mut settled);
         }
         settled
+    }
+
+    /// Requirements on two inputs: what no input meets together, until they follow, or two inputs that
+    /// meet one.
+    pub fn settle_jointly(
+        &mut self,
+        requirements: &[Requirement],
+        limits: &BatchLimits<'_>,
+    ) -> Jointly {
+        let certificate = Certificate {
+            model: *self.model,
+            regions: vec![self.prover.region().clone()],
+            entries: Vec::new(),
+        };
+        let (network, region) = (self.network, self.prover.region().clone());
+        let targets = joint::elements(network, requirements);
+        let knowledge = match self.prover.knowledge(&targets) {
+            Ok(knowledge) => knowledge,
+            Err(why) => {
+                return Jointly {
+                    certificate,
+                    met: Vec::new(),
+                    reasons: vec![Some(why.to_string()); requirements.len()],
+                };
+            }
+        };
+        let joint = Joint {
+            cells: Cells {
+                network,
+                region: &region,
+                knowledge,
+                work: limits.work,
+            },
+            samples: &self.samples,
+            limits,
+            nodes: &self.nodes,
+            certificate,
+        };
+        joint.settle(requirements)
     }
 
     /// The requirements that no sample meets; samples that meet others are witnesses.

@@ -102,9 +102,11 @@ fn changed_certificates_are_rejected() {
             match &mut changed[at] {
                 Tree::Split(Split::Input { at, .. }) => *at = f64::INFINITY,
                 Tree::Split(Split::Phase(unit)) => unit.element += 1000,
-                Tree::Leaf(leaf) => {
-                    leaf.factors[0].1 = -leaf.factors[0].1;
-                }
+                Tree::Leaf(leaf) => match leaf.factors.first_mut() {
+                    Some((_, factor)) => *factor = -*factor,
+                    // Its phases alone exclude each other; without their multipliers nothing does.
+                    None => leaf.multipliers.clear(),
+                },
                 Tree::Corner => unreachable!("these certificates are about real numbers"),
             }
             assert!(verdict(&network, &with(changed)).is_err(), "{node:?}");
