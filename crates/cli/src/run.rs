@@ -255,14 +255,18 @@ impl Run {
             // every sitting, since what was proven is proven again.
             let budget = duration(&self.budget)?;
             let end = budget.map(|b| sitting.watch.started + b.mul_f64(PAIR_SHARE));
-            proven = prove(campaign, folder, (end, false), sitting)?;
+            let neurons = When {
+                deadline: end,
+                admits: false,
+                neurons_only: true,
+            };
+            proven = prove(proven, campaign, folder, &neurons, sitting)?;
         }
         restore(campaign, early, folder)?;
         campaign.hold_symbolic(true);
         let limits = sitting.limits;
         // Random tests are what the others are compared with: they get all of the time.
-        let proving =
-            !pairs && !self.no_proofs && plan::strategy(&self.strategy)? != Strategy::Random;
+        let proving = !self.no_proofs && plan::strategy(&self.strategy)? != Strategy::Random;
         let now = Instant::now();
         let search = Limits {
             deadline: limits.deadline.map(|end| {
@@ -275,8 +279,12 @@ impl Run {
         if stop == Stop::Budget && proving {
             // The search may go on in another sitting, so that its journal must not know of this.
             let budget = duration(&self.budget)?;
-            let end = budget.map(|b| Instant::now() + b.mul_f64(RESERVE));
-            proven = prove(campaign, folder, (end, false), sitting)?;
+            let cut = When {
+                deadline: budget.map(|b| Instant::now() + b.mul_f64(RESERVE)),
+                admits: false,
+                neurons_only: false,
+            };
+            proven = prove(proven, campaign, folder, &cut, sitting)?;
         }
         if stop == Stop::Complete {
             if proving {
@@ -285,8 +293,12 @@ impl Run {
                 let now = Instant::now();
                 let share =
                     |end: Instant| now + end.saturating_duration_since(now).mul_f64(PROOF_SHARE);
-                let end = limits.deadline.map(share);
-                proven = prove(campaign, folder, (end, true), sitting)?;
+                let all = When {
+                    deadline: limits.deadline.map(share),
+                    admits: true,
+                    neurons_only: false,
+                };
+                proven = prove(proven, campaign, folder, &all, sitting)?;
             }
             let symbolic = late.iter().filter(|e| e.round.stage == Stage::Symbolic);
             restore(campaign, symbolic, folder)?;
@@ -349,11 +361,22 @@ impl Run {
     }
 }
 
-/// Tries what is open for infeasibility, until some time; witnesses enter the suite or do not.
+/// When proofs are tried.
+struct When {
+    /// Until then.
+    deadline: Option<Instant>,
+    /// Whether witnesses enter the suite.
+    admits: bool,
+    /// Whether pairs of neurons are still to be searched for.
+    neurons_only: bool,
+}
+
+/// Tries what is open for infeasibility, after what is proven already.
 fn prove(
+    proven: Proven,
     campaign: &mut Campaign<'_>,
     folder: &RunFolder,
-    (deadline, admits): (Option<Instant>, bool),
+    when: &When,
     sitting: &mut Sitting<'_>,
 ) -> Result<Proven, Failure> {
     let scene = sitting.judge.scene;
@@ -364,11 +387,12 @@ fn prove(
         seeds: &scene.seeds,
         model: scene.digest,
         folder: folder.file(prove::CERTIFICATES),
-        deadline,
-        admits,
+        deadline: when.deadline,
+        admits: when.admits,
+        neurons_only: when.neurons_only,
     };
     let limits = sitting.limits;
-    let proven = stage.run(campaign, limits, &mut |campaign, round| {
+    let proven = stage.run(proven, campaign, limits, &mut |campaign, round| {
         sitting.hear(campaign, round)
     })?;
     campaign.set_aside(proven.infeasible());

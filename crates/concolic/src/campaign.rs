@@ -5,6 +5,10 @@
 //! seed of the random numbers, and all it does to the state is in its [`Round`], so a campaign that
 //! was stopped anywhere goes on from its rounds as if nothing had happened.
 
+mod admission;
+
+pub use admission::FoundPair;
+
 use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
 use deepconcolic_network::{Network, Pass, Seed};
 use deepconcolic_spec::SearchSpace;
@@ -15,7 +19,7 @@ use crate::ascent::Ground;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
 use crate::ranking::Ranking;
-use crate::stages::{self, PairProposal, Proposal, Strategy};
+use crate::stages::{self, Strategy};
 use crate::suite::{Seeds, Stage, Suite};
 
 /// Inputs of the data that the means of layers are taken over, spread evenly.
@@ -356,32 +360,6 @@ impl<'a> Campaign<'a> {
         Ok(Stop::Complete)
     }
 
-    /// Takes in inputs that somebody else found, with the numbers of their roots, if they are confirmed
-    /// and meet something open. Returns the round that did it, if any was.
-    pub fn admit(&mut self, inputs: Vec<(Vec<f32>, usize)>) -> Option<Round> {
-        let proposals = inputs.into_iter().map(|(input, root)| Proposal {
-            input,
-            root,
-            parent: root,
-        });
-        let mut passes = self.passes;
-        let (added, tests) = self.accept(proposals.collect(), &mut passes);
-        if tests.is_empty() {
-            return None;
-        }
-        let mut after = self.ledger.clone();
-        let round = Round {
-            stage: Stage::Prove,
-            passes,
-            tests: added,
-            pairs: Vec::new(),
-            tried: Vec::new(),
-            gain: tests.iter().map(|test| after.enter(test)).sum(),
-        };
-        self.take(&round, &tests, &[]);
-        Some(round)
-    }
-
     /// One round; none when there are no passes left for it.
     fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
         if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {
@@ -412,129 +390,12 @@ impl<'a> Campaign<'a> {
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let (mut added, mut tests) = self.accept(found.proposals, &mut passes);
-        let mut after = self.ledger.clone();
-        let mut gain = tests.iter().map(|test| after.enter(test)).sum();
-        let mut pairs = Vec::new();
-        let mut standings = Vec::new();
-        for proposal in found.pairs {
-            let first = self.suite.len() + added.len();
-            let (new, confirmed, claims) = self.accept_pairs(proposal, first, &mut passes);
-            let all: Vec<&[f32]> = new.iter().map(|test| test.input.as_slice()).collect();
-            let judged = self.stand(&claims, &|test| match (test as usize).checked_sub(first) {
-                Some(at) => all[at],
-                None => &self.suite.tests()[test as usize].input,
-            });
-            passes.forward += 2 * claims.len();
-            // An engine that claims what is not so is not believed, and its tests are not kept.
-            let judged = judged.unwrap_or_default();
-            let mut firm = false;
-            for (claim, standing) in claims.iter().zip(judged) {
-                if after.enter_pair(claim.slot, standing) {
-                    gain += 1;
-                    firm = true;
-                    pairs.push(*claim);
-                    standings.push(standing);
-                }
-            }
-            if firm {
-                added.extend(new);
-                tests.extend(confirmed);
-            }
-        }
+        let draft = self.draft(found.proposals, found.pairs, passes);
         for reason in found.reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);
             }
         }
-        let round = Round {
-            stage,
-            passes,
-            tests: added,
-            pairs,
-            tried: found.tried,
-            gain,
-        };
-        Some((round, tests, standings))
-    }
-
-    /// Confirms the tests of a pair proposal, which will have numbers from `first` on; the root is in
-    /// the suite already. Nothing is taken when one of them may not be a test.
-    fn accept_pairs(
-        &self,
-        proposal: PairProposal,
-        first: usize,
-        passes: &mut Passes,
-    ) -> (Vec<Added>, Vec<Confirmed>, Vec<PairClaim>) {
-        let root = self.subject.seeds.input(proposal.root);
-        let mut numbers = Vec::new();
-        let mut new: Vec<Added> = Vec::new();
-        for input in proposal.tests {
-            if input == root {
-                numbers.push(proposal.root);
-            } else {
-                numbers.push(first + new.len());
-                new.push(Added {
-                    input,
-                    root: proposal.root,
-                    parent: proposal.root,
-                });
-            }
-        }
-        let claims: Vec<Claim<'_>> = new.iter().map(|test| self.claim(test)).collect();
-        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
-        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
-        passes.forward += claims.len();
-        let Ok(confirmed) = confirmed.into_iter().collect::<Result<Vec<_>, _>>() else {
-            return (Vec::new(), Vec::new(), Vec::new());
-        };
-        let claims = proposal.pairs.iter().map(|&(slot, a, b)| PairClaim {
-            slot,
-            first: numbers[a] as u32,
-            second: numbers[b] as u32,
-        });
-        (new, confirmed, claims.collect())
-    }
-
-    /// Confirms proposals and picks, best first, those that meet something none before them does.
-    fn accept(
-        &self,
-        proposals: Vec<Proposal>,
-        passes: &mut Passes,
-    ) -> (Vec<Added>, Vec<Confirmed>) {
-        let added: Vec<Added> = proposals
-            .into_iter()
-            .map(|proposal| Added {
-                input: proposal.input,
-                root: proposal.root,
-                parent: proposal.parent,
-            })
-            .collect();
-        let claims: Vec<Claim<'_>> = added.iter().map(|test| self.claim(test)).collect();
-        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
-        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
-        passes.forward += claims.len();
-        let mut candidates: Vec<(Added, Confirmed)> = added
-            .into_iter()
-            .zip(confirmed)
-            .filter_map(|(added, confirmed)| Some((added, confirmed.ok()?)))
-            .collect();
-        let mut after = self.ledger.clone();
-        let mut chosen = Vec::new();
-        loop {
-            let gains = candidates.iter().map(|(_, test)| after.gain(test));
-            // The first of equals.
-            let best = gains
-                .enumerate()
-                .reduce(|best, next| if next.1 > best.1 { next } else { best });
-            match best {
-                Some((at, gain)) if gain > 0 => {
-                    let candidate = candidates.remove(at);
-                    after.enter(&candidate.1);
-                    chosen.push(candidate);
-                }
-                _ => return chosen.into_iter().unzip(),
-            }
-        }
+        Some(draft.played(stage, found.tried))
     }
 }

@@ -18,7 +18,7 @@ mod selection;
 mod stages;
 mod suite;
 
-pub use campaign::{Added, Campaign, Round, Stop, Subject, means};
+pub use campaign::{Added, Campaign, FoundPair, Round, Stop, Subject, means};
 pub use coverage::{Accuracy, Measurement, measure, profile};
 pub use inputs::Inputs;
 pub use ledger::Ledger;

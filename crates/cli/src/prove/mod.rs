@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use deepconcolic_check::{Digest, Slot};
+use deepconcolic_check::{Digest, Grounds, Slot};
 use deepconcolic_concolic::{Campaign, Limits, Round, Seeds};
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
@@ -35,6 +35,9 @@ pub struct Proven {
     pub nodes: usize,
     /// What the user should know.
     pub notes: Vec<String>,
+    /// What certificates say, and how many there are: a later stage goes on from there.
+    grounds: Option<Grounds>,
+    written: i32,
 }
 
 impl Proven {
@@ -85,23 +88,30 @@ pub struct Stage<'a> {
     pub deadline: Option<Instant>,
     /// Whether witnesses found on the way enter the suite.
     pub admits: bool,
+    /// Of pairs of neurons ask only what single neurons tell: a search for them comes first.
+    pub neurons_only: bool,
 }
 
 /// Takes a round that adds witnesses.
 pub type Record<'r> = dyn FnMut(&Campaign<'_>, &Round) -> Result<(), Failure> + 'r;
 
 impl Stage<'_> {
-    /// Tries everything that is open until time is up. Rounds that add witnesses are handed to
-    /// `record`.
+    /// Tries everything that is open until time is up, after what is proven already. Rounds that add
+    /// witnesses are handed to `record`.
     pub fn run(
         &self,
+        proven: Proven,
         campaign: &mut Campaign<'_>,
         limits: &Limits<'_>,
         record: &mut Record<'_>,
     ) -> Result<Proven, Failure> {
-        let mut work = Work::new(self, limits);
+        let mut work = Work::new(self, limits, proven);
         if let Some(pairs) = self.family.pairs() {
-            work.pairs(pairs, campaign)?;
+            if self.neurons_only {
+                work.neurons(pairs, campaign)?;
+            } else {
+                work.pairs(pairs, campaign, record)?;
+            }
         } else {
             work.all(campaign, record)?;
             work.balls(campaign, record)?;

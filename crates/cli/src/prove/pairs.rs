@@ -1,23 +1,30 @@
 //! Pairs of neurons: a neuron that cannot change in a box, be it in sign or by a factor, is part of no
 //! pair that asks for such a change there. So neurons are asked about, and pairs follow by the million.
+//! What is left is asked about pair by pair, both inputs at once.
 
 use deepconcolic_check::Slot;
 use deepconcolic_concolic::Campaign;
 use deepconcolic_proofs::{Place, exists};
 use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
-use deepconcolic_spec::{Comparison, Input, Linear, Relation, Requirement, Var};
+use deepconcolic_spec::{
+    Comparison, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
+};
 
-use super::work::{FEW, Work};
+use super::Record;
+use super::work::{Asked, FEW, Work};
 use crate::exit::Failure;
 
 /// Neurons asked about at once.
 const NEURONS: usize = 2048;
+/// Pairs asked about at once, and most of them in all boxes.
+const TOGETHER: usize = 64;
+const MOST_TOGETHER: usize = 1 << 14;
 /// Questions that balls may make together: one for each ball and neuron.
 const MOST: usize = 1 << 18;
 
 impl Work<'_> {
-    /// All open pairs.
-    pub fn pairs(&mut self, pairs: &dyn Pairs, campaign: &Campaign<'_>) -> Result<(), Failure> {
+    /// What single neurons tell of all open pairs.
+    pub fn neurons(&mut self, pairs: &dyn Pairs, campaign: &Campaign<'_>) -> Result<(), Failure> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
         let neurons: usize = self
             .changing(pairs, &open)
@@ -37,13 +44,7 @@ impl Work<'_> {
             }
             self.proven.nodes += place.nodes();
             if each {
-                // A pair that is possible in one box is no more asked about.
-                for (group, open) in open.iter_mut().enumerate() {
-                    let sizes = self.sizes(pairs, group);
-                    *open = self
-                        .grounds
-                        .refuted_pairs_in(number, pairs, group, sizes, open);
-                }
+                self.keep_refuted(number, pairs, &mut open);
             }
         }
         if !each {
@@ -53,6 +54,55 @@ impl Work<'_> {
                 self.boxes.len()
             ));
         }
+        self.conclude(pairs, &open);
+        Ok(())
+    }
+
+    /// Pairs that are still open, both inputs of each at once.
+    pub fn pairs(
+        &mut self,
+        pairs: &dyn Pairs,
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<(), Failure> {
+        let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
+        for (group, open) in open.iter_mut().enumerate() {
+            for slot in self.proven.of_group(group, open.len()).iter() {
+                open.remove(slot);
+            }
+        }
+        let asked: usize = open.iter().map(BitSet::count).sum();
+        if asked * self.boxes.len() > MOST_TOGETHER {
+            self.proven.notes.push(format!(
+                "{asked} pairs that no single neuron rules out were not tried for proofs pair by pair: \
+                 in {} boxes that would be more than {MOST_TOGETHER} questions",
+                self.boxes.len()
+            ));
+            return Ok(());
+        }
+        for number in 0..self.boxes.len() {
+            let mut place = self.place(&self.boxes[number], campaign);
+            self.together(&mut place, number, pairs, &open, campaign, record)?;
+            self.proven.nodes += place.nodes();
+            self.keep_refuted(number, pairs, &mut open);
+        }
+        self.conclude(pairs, &open);
+        Ok(())
+    }
+
+    /// Of open pairs those that are impossible in a box: one that is possible there is no more asked
+    /// about.
+    fn keep_refuted(&self, number: usize, pairs: &dyn Pairs, open: &mut [BitSet]) {
+        for (group, open) in open.iter_mut().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            *open = self
+                .grounds
+                .refuted_pairs_in(number, pairs, group, sizes, open);
+        }
+    }
+
+    /// Enters the pairs that are impossible everywhere.
+    fn conclude(&mut self, pairs: &dyn Pairs, open: &[BitSet]) {
         for (group, open) in open.iter().enumerate() {
             let sizes = self.sizes(pairs, group);
             let refuted = self.grounds.refuted_pairs(pairs, group, sizes, open);
@@ -62,6 +112,52 @@ impl Work<'_> {
                     slot: slot as u32,
                 });
             }
+        }
+    }
+
+    /// Tries pairs that no single neuron rules out in a box.
+    fn together(
+        &mut self,
+        place: &mut Place<'_>,
+        number: usize,
+        pairs: &dyn Pairs,
+        open: &[BitSet],
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<(), Failure> {
+        let mut asked = Vec::new();
+        for (group, open) in open.iter().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            let settled = self
+                .grounds
+                .refuted_pairs_in(number, pairs, group, sizes, open);
+            let left = open.iter().filter(|&slot| !settled.contains(slot));
+            asked.extend(left.map(|slot| (group, slot)));
+        }
+        for (number, part) in asked.chunks(TOGETHER).enumerate() {
+            if self.is_over() {
+                self.late += asked.len() - number * TOGETHER;
+                break;
+            }
+            let is_open = |&&(group, slot): &&(usize, usize)| {
+                campaign.ledger().uncovered()[group].contains(slot)
+            };
+            let questions = part.iter().filter(is_open).map(|&(group, slot)| {
+                let (i, j) = pairs.neurons(group, slot);
+                let (before, _) = self.sizes(pairs, group);
+                let kept = (0..before).filter(|&n| pairs.slot(group, n, j).is_some());
+                let kept: Vec<usize> = kept.filter(|&n| n != i).collect();
+                let requirement = Requirement {
+                    name: None,
+                    quantifier: Quantifier::Exists,
+                    inputs: Inputs::Two,
+                    formula: pairs.demand(group, slot, &kept),
+                };
+                let (group, slot) = (group as u32, slot as u32);
+                (Slot { group, slot }, requirement)
+            });
+            let questions: Vec<Asked> = questions.collect();
+            self.jointly(place, &questions, campaign, record)?;
         }
         Ok(())
     }
@@ -126,7 +222,7 @@ impl Work<'_> {
             for why in settled.reasons.iter().flatten() {
                 self.excuse(why);
             }
-            self.learn(&settled)?;
+            self.learn(&settled.certificate)?;
         }
         Ok(())
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Instant;
 
-use deepconcolic_check::{Grounds, Region, Slot};
-use deepconcolic_concolic::{Campaign, Limits};
+use deepconcolic_check::{Certificate, Grounds, Region, Slot};
+use deepconcolic_concolic::{Campaign, FoundPair, Limits};
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, Settled, regions};
-use deepconcolic_spec::Requirement;
+use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
+use deepconcolic_spec::{Inputs, Requirement};
 
 use super::{Proven, Record, Stage, file};
 use crate::exit::Failure;
@@ -42,17 +42,18 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub fn new(stage: &'a Stage<'a>, limits: &'a Limits<'a>) -> Self {
+    pub fn new(stage: &'a Stage<'a>, limits: &'a Limits<'a>, mut proven: Proven) -> Self {
         let seeds: Vec<Vec<f32>> = stage.seeds.iter().map(<[f32]>::to_vec).collect();
         let boxes = regions(stage.space, &seeds);
-        let plain = boxes.iter().map(|(region, _)| region.clone()).collect();
+        let plain = || boxes.iter().map(|(region, _)| region.clone()).collect();
+        let grounds = proven.grounds.take();
         Self {
-            grounds: Grounds::new(stage.network, plain),
+            grounds: grounds.unwrap_or_else(|| Grounds::new(stage.network, plain())),
+            number: proven.written,
             stage,
             limits,
             boxes,
-            proven: Proven::default(),
-            number: 0,
+            proven,
             late: 0,
             large: 0,
             reasons: BTreeMap::new(),
@@ -190,7 +191,7 @@ impl<'a> Work<'a> {
     ) -> Result<Vec<Asked>, Failure> {
         let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
         let settled = place.settle(&requirements, limits);
-        self.learn(&settled)?;
+        self.learn(&settled.certificate)?;
         for ((slot, _), bound) in asked.iter().zip(&settled.bounds) {
             if let Some(bound) = bound {
                 let known = self.proven.bounds.entry(*slot).or_insert(f32::NEG_INFINITY);
@@ -201,34 +202,77 @@ impl<'a> Work<'a> {
             self.excuse(why);
         }
         if self.stage.admits
-            && let Some(round) = campaign.admit(self.proposals(settled.witnesses))
+            && let Some(round) = campaign.admit(self.proposals(settled.witnesses), Vec::new())
         {
             record(campaign, &round)?;
         }
-        let region = place.region();
-        let about: Vec<usize> = (0..self.boxes.len())
-            .filter(|&b| region.contains(&self.boxes[b].0))
-            .collect();
-        let everywhere = about.len() == self.boxes.len();
-        let refuted = |(_, requirement): &Asked| {
-            let mut boxes = about.iter();
-            if everywhere {
-                self.grounds.refute(requirement)
-            } else {
-                boxes.all(|&b| self.grounds.refute_in(b, requirement))
-            }
-        };
-        Ok(asked.into_iter().filter(refuted).collect())
+        let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
+        let region = place.region().clone();
+        let refuted = |work: &Self, a: &Asked| work.is_refuted(&region, &a.1);
+        let (mut gone, left): (Vec<Asked>, Vec<Asked>) =
+            asked.into_iter().partition(|a| refuted(self, a));
+        let joint: Vec<Asked> = left.into_iter().filter(is_joint).collect();
+        self.jointly(place, &joint, campaign, record)?;
+        gone.extend(joint.into_iter().filter(|a| refuted(self, a)));
+        gone.sort_by_key(|(slot, _)| *slot);
+        Ok(gone)
+    }
+
+    /// Whether what is known rules a requirement out in all parts of a region.
+    fn is_refuted(&self, region: &Region, requirement: &Requirement) -> bool {
+        let about = (0..self.boxes.len()).filter(|&b| region.contains(&self.boxes[b].0));
+        let about: Vec<usize> = about.collect();
+        if about.len() == self.boxes.len() {
+            return self.grounds.refute(requirement);
+        }
+        let mut boxes = about.into_iter();
+        boxes.all(|b| self.grounds.refute_in(b, requirement))
+    }
+
+    /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
+    pub fn jointly(
+        &mut self,
+        place: &mut Place<'_>,
+        asked: &[Asked],
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<(), Failure> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
+        let found = place.settle_jointly(&requirements, &self.until(BatchLimits::default()));
+        self.learn(&found.certificate)?;
+        for why in found.reasons.iter().flatten() {
+            self.excuse(why);
+        }
+        let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
+            let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));
+            let root = (0..self.boxes.len()).find(both)?;
+            Some(FoundPair {
+                slot: asked[number].0,
+                // Balls are as many as seeds and in their order; other boxes have no seed of their own.
+                root: root.min(self.stage.seeds.len() - 1),
+                inputs,
+            })
+        });
+        let pairs = pairs.collect();
+        if self.stage.admits
+            && let Some(round) = campaign.admit(Vec::new(), pairs)
+        {
+            record(campaign, &round)?;
+        }
+        Ok(())
     }
 
     /// Takes over what was shown, and keeps it.
-    pub fn learn(&mut self, settled: &Settled) -> Result<(), Failure> {
-        if settled.certificate.entries.is_empty() {
+    pub fn learn(&mut self, certificate: &Certificate) -> Result<(), Failure> {
+        if certificate.entries.is_empty() {
             return Ok(());
         }
-        let learned = self.grounds.learn(self.stage.network, &settled.certificate);
+        let learned = self.grounds.learn(self.stage.network, certificate);
         learned.map_err(|why| Failure::Internal(why.to_string()))?;
-        self.write(&settled.certificate.to_bytes())
+        self.write(&certificate.to_bytes())
     }
 
     /// Notes what is in the way of a requirement.
@@ -287,6 +331,8 @@ impl<'a> Work<'a> {
         for (why, &count) in &self.reasons {
             note(count, why);
         }
+        self.proven.grounds = Some(self.grounds);
+        self.proven.written = self.number;
         self.proven
     }
 }

@@ -1,0 +1,204 @@
+//! What enters the suite: proposals of stages and finds of others, once the checker has confirmed them.
+
+use deepconcolic_check::{Claim, Confirmed, PairClaim, Slot, Standing};
+
+use super::{Added, Campaign, Played, Round};
+use crate::ledger::Ledger;
+use crate::limits::Passes;
+use crate::stages::{PairProposal, Proposal};
+use crate::suite::Stage;
+
+/// A round while it is made up.
+pub(super) struct Draft {
+    added: Vec<Added>,
+    tests: Vec<Confirmed>,
+    pairs: Vec<PairClaim>,
+    standings: Vec<Standing>,
+    /// What would be open after it.
+    after: Ledger,
+    gain: usize,
+    passes: Passes,
+}
+
+impl Draft {
+    /// The finished round.
+    pub fn played(self, stage: Stage, tried: Vec<Slot>) -> Played {
+        let round = Round {
+            stage,
+            passes: self.passes,
+            tests: self.added,
+            pairs: self.pairs,
+            tried,
+            gain: self.gain,
+        };
+        (round, self.tests, self.standings)
+    }
+}
+
+/// Two inputs that are said to meet a requirement together, and the number of their root.
+pub struct FoundPair {
+    /// The requirement.
+    pub slot: Slot,
+    /// The inputs.
+    pub inputs: [Vec<f32>; 2],
+    /// The seed that both lie round.
+    pub root: usize,
+}
+
+impl Campaign<'_> {
+    /// Takes in inputs that somebody else found, with the numbers of their roots, and pairs of inputs, if
+    /// they are confirmed and meet something open. Returns the round that did it, if any was.
+    pub fn admit(
+        &mut self,
+        inputs: Vec<(Vec<f32>, usize)>,
+        pairs: Vec<FoundPair>,
+    ) -> Option<Round> {
+        let proposals = inputs.into_iter().map(|(input, root)| Proposal {
+            input,
+            root,
+            parent: root,
+        });
+        let pairs = pairs.into_iter().map(|found| PairProposal {
+            root: found.root,
+            tests: found.inputs.into(),
+            pairs: vec![(found.slot, 0, 1)],
+        });
+        let draft = self.draft(proposals.collect(), pairs.collect(), self.passes);
+        if draft.added.is_empty() && draft.pairs.is_empty() {
+            return None;
+        }
+        let (round, tests, standings) = draft.played(Stage::Prove, Vec::new());
+        self.take(&round, &tests, &standings);
+        Some(round)
+    }
+
+    /// What would come of proposals.
+    pub(super) fn draft(
+        &self,
+        proposals: Vec<Proposal>,
+        pairs: Vec<PairProposal>,
+        mut passes: Passes,
+    ) -> Draft {
+        let (added, tests) = self.accept(proposals, &mut passes);
+        let mut after = self.ledger.clone();
+        let mut draft = Draft {
+            gain: tests.iter().map(|test| after.enter(test)).sum(),
+            added,
+            tests,
+            pairs: Vec::new(),
+            standings: Vec::new(),
+            after,
+            passes,
+        };
+        for proposal in pairs {
+            self.draft_pair(proposal, &mut draft);
+        }
+        draft
+    }
+
+    fn draft_pair(&self, proposal: PairProposal, draft: &mut Draft) {
+        let first = self.suite.len() + draft.added.len();
+        let (new, confirmed, claims) = self.accept_pairs(proposal, first, &mut draft.passes);
+        let all: Vec<&[f32]> = new.iter().map(|test| test.input.as_slice()).collect();
+        let judged = self.stand(&claims, &|test| match (test as usize).checked_sub(first) {
+            Some(at) => all[at],
+            None => &self.suite.tests()[test as usize].input,
+        });
+        draft.passes.forward += 2 * claims.len();
+        // An engine that claims what is not so is not believed, and its tests are not kept.
+        let judged = judged.unwrap_or_default();
+        let mut firm = false;
+        for (claim, standing) in claims.iter().zip(judged) {
+            if draft.after.enter_pair(claim.slot, standing) {
+                draft.gain += 1;
+                firm = true;
+                draft.pairs.push(*claim);
+                draft.standings.push(standing);
+            }
+        }
+        if firm {
+            draft.added.extend(new);
+            draft.tests.extend(confirmed);
+        }
+    }
+
+    /// Confirms the tests of a pair proposal, which will have numbers from `first` on; the root is in
+    /// the suite already. Nothing is taken when one of them may not be a test.
+    fn accept_pairs(
+        &self,
+        proposal: PairProposal,
+        first: usize,
+        passes: &mut Passes,
+    ) -> (Vec<Added>, Vec<Confirmed>, Vec<PairClaim>) {
+        let root = self.subject.seeds.input(proposal.root);
+        let mut numbers = Vec::new();
+        let mut new: Vec<Added> = Vec::new();
+        for input in proposal.tests {
+            if input == root {
+                numbers.push(proposal.root);
+            } else {
+                numbers.push(first + new.len());
+                new.push(Added {
+                    input,
+                    root: proposal.root,
+                    parent: proposal.root,
+                });
+            }
+        }
+        let claims: Vec<Claim<'_>> = new.iter().map(|test| self.claim(test)).collect();
+        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
+        passes.forward += claims.len();
+        let Ok(confirmed) = confirmed.into_iter().collect::<Result<Vec<_>, _>>() else {
+            return (Vec::new(), Vec::new(), Vec::new());
+        };
+        let claims = proposal.pairs.iter().map(|&(slot, a, b)| PairClaim {
+            slot,
+            first: numbers[a] as u32,
+            second: numbers[b] as u32,
+        });
+        (new, confirmed, claims.collect())
+    }
+
+    /// Confirms proposals and picks, best first, those that meet something none before them does.
+    fn accept(
+        &self,
+        proposals: Vec<Proposal>,
+        passes: &mut Passes,
+    ) -> (Vec<Added>, Vec<Confirmed>) {
+        let added: Vec<Added> = proposals
+            .into_iter()
+            .map(|proposal| Added {
+                input: proposal.input,
+                root: proposal.root,
+                parent: proposal.parent,
+            })
+            .collect();
+        let claims: Vec<Claim<'_>> = added.iter().map(|test| self.claim(test)).collect();
+        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
+        passes.forward += claims.len();
+        let mut candidates: Vec<(Added, Confirmed)> = added
+            .into_iter()
+            .zip(confirmed)
+            .filter_map(|(added, confirmed)| Some((added, confirmed.ok()?)))
+            .collect();
+        let mut after = self.ledger.clone();
+        let mut chosen = Vec::new();
+        loop {
+            let gains = candidates.iter().map(|(_, test)| after.gain(test));
+            // The first of equals.
+            let best = gains
+                .enumerate()
+                .reduce(|best, next| if next.1 > best.1 { next } else { best });
+            match best {
+                Some((at, gain)) if gain > 0 => {
+                    let candidate = candidates.remove(at);
+                    after.enter(&candidate.1);
+                    chosen.push(candidate);
+                }
+                _ => return chosen.into_iter().unzip(),
+            }
+        }
+    }
+}
