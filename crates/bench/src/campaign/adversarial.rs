@@ -7,7 +7,7 @@ use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{Images, PAPER, Subject};
+use crate::subject::{Images, PAPER};
 use crate::verdict::Verdict;
 
 const SEEDS: usize = 100;
@@ -21,18 +21,12 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
          quantised to {STEPS} steps"
     );
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::First(SEEDS),
-            radius: Some(RADIUS),
-            grid: Some(STEPS),
-            executions: None,
-            profile: None,
-        },
-    )?;
+    let quest = Quest {
+        radius: Some(RADIUS),
+        grid: Some(STEPS),
+        ..Quest::new("nc", Start::First(SEEDS))
+    };
+    let field = Field::load(shelf, PAPER, &quest)?;
     let ended = field.run(&all)?;
     print(&ended, &field.count(&ended.suite, usize::MAX)?);
     let judged = all.install(|| judge(&field, &ended));
@@ -83,7 +77,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// Judges every test by the test images.
-fn judge(field: &Field<'_>, ended: &Ended) -> Vec<Judgement> {
+fn judge(field: &Field, ended: &Ended) -> Vec<Judgement> {
     let samples = &field.subject.samples;
     let references = Images::first(samples, samples.len());
     let oracle = Oracle::new(&references, field.space.norm, &field.space.units, RADIUS);

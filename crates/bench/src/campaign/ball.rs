@@ -6,7 +6,7 @@ use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 const RADIUS: f64 = 0.3;
@@ -17,18 +17,11 @@ const LEAST: f64 = 89.5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, radius {RADIUS}");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: Some(RADIUS),
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
+    let quest = Quest {
+        radius: Some(RADIUS),
+        ..Quest::new("nc", Start::Index(SEED))
+    };
+    let field = Field::load(shelf, PAPER, &quest)?;
     let ended = field.run(&all)?;
     let counted = field.count(&ended.suite, usize::MAX)?;
     print(&ended, &counted);

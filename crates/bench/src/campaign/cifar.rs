@@ -5,7 +5,6 @@ use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::Subject;
 use crate::verdict::Verdict;
 
 const MODEL: &str = "cifar10_complicated_logits.onnx";
@@ -17,18 +16,7 @@ const LEAST: f64 = 99.9;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {MODEL}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, MODEL)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
+    let field = Field::load(shelf, MODEL, &Quest::new("nc", Start::Index(SEED)))?;
     let ended = field.run(&all)?;
     let counted = field.count(&ended.suite, usize::MAX)?;
     print(&ended, &counted);

@@ -13,6 +13,7 @@ use rayon::ThreadPool;
 
 use super::strategies::Milestone;
 use crate::error::BenchError;
+use crate::shelf::Shelf;
 use crate::subject::{Images, Subject, counts, family};
 
 /// Which seeds a campaign starts from.
@@ -34,9 +35,23 @@ pub struct Quest<'a> {
     pub profile: Option<&'a Profile>,
 }
 
+impl<'a> Quest<'a> {
+    /// A criterion from these seeds, anywhere in the domain, for as many passes as it takes.
+    pub fn new(criterion: &'a str, start: Start) -> Self {
+        Self {
+            criterion,
+            start,
+            radius: None,
+            grid: None,
+            executions: None,
+            profile: None,
+        }
+    }
+}
+
 /// A campaign that can be run, again and again.
-pub struct Field<'a> {
-    pub subject: &'a Subject,
+pub struct Field {
+    pub subject: Subject,
     pub space: SearchSpace,
     pub family: Box<dyn Family>,
     pub choice: Choice,
@@ -66,8 +81,14 @@ impl Counted {
     }
 }
 
-impl<'a> Field<'a> {
-    pub fn new(subject: &'a Subject, quest: &Quest<'_>) -> Result<Self, BenchError> {
+impl Field {
+    /// A campaign on a model of the shelf, with the data that belong to it.
+    pub fn load(shelf: &Shelf, model: &str, quest: &Quest<'_>) -> Result<Self, BenchError> {
+        Self::new(Subject::load(shelf, model)?, quest)
+    }
+
+    /// A campaign on a network that is there already.
+    pub fn new(subject: Subject, quest: &Quest<'_>) -> Result<Self, BenchError> {
         let network = &subject.network;
         let samples = &subject.samples;
         let elements = network.input_elements();

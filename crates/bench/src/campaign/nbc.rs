@@ -30,23 +30,18 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let training = samples(shelf, &subject.network, "mnist_train.npz")?;
     let images = Images::first(&training, PROFILED);
     let profile = all.install(|| profile(&subject.network, &images, PROFILED));
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nbc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: Some(PASSES),
-            profile: Some(&profile),
-        },
-    )?;
+    let quest = Quest {
+        executions: Some(PASSES),
+        profile: Some(&profile),
+        ..Quest::new("nbc", Start::Index(SEED))
+    };
+    let field = Field::new(subject, &quest)?;
     let ended = field.run(&all)?;
     let counted = field.count(&ended.suite, usize::MAX)?;
     print(&ended, &counted);
     println!("the paper: 60.7 % of a subset of 2,504 requirements");
     let open = field.print_layers(&counted);
-    let impossible = impossible(&subject.network, &profile);
+    let impossible = impossible(&field.subject.network, &profile);
     let inherent = open.iter().filter(|&&slot| impossible[slot]).count();
     let all_of_them = impossible.iter().filter(|&&is| is).count();
     println!(

@@ -14,7 +14,7 @@ use crate::error::BenchError;
 use crate::rng::Rng;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// The paper's seed.
@@ -35,18 +35,7 @@ const ROUNDS: usize = 5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
+    let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
     let ended = field.run(&all)?;
     let counted = field.count(&ended.suite, usize::MAX)?;
     print(&ended, &counted);
@@ -87,7 +76,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// The time of the campaign over that of as many passes alone.
-fn ratio(field: &Field<'_>, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
+fn ratio(field: &Field, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
     print_load();
     let bare = Bare::new(&field.subject.network, ended.passes);
     let campaign: Side<'_> = Box::new(|| Ok(vec![field.run(all)?.seconds]));
