@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use deepconcolic_concolic::Passes;
-use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
+use deepconcolic_network::{Network, Pass, Point, Row, Seed, Tape, Trace};
 use rayon::ThreadPool;
 
 use super::field::{Ended, Field, Quest, Start, print};
@@ -78,7 +78,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 /// The time of the campaign over that of as many passes alone.
 fn ratio(field: &Field, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
     print_load();
-    let bare = Bare::new(&field.subject.network, ended.passes);
+    let bare = Bare::new(&field.subject.network, ended.passes)?;
     let campaign: Side<'_> = Box::new(|| Ok(vec![field.run(all)?.seconds]));
     let passes: Side<'_> = Box::new(|| Ok(time(all, 1, || bare.run())));
     let contest = Contest::hold_for(ROUNDS, vec![campaign, passes])?;
@@ -95,32 +95,36 @@ struct Bare<'a> {
     network: &'a Network,
     passes: Passes,
     inputs: Vec<f32>,
-    trace: Trace<f32>,
+    tape: Tape<f32>,
     rows: Vec<Row<f32>>,
 }
 
 impl<'a> Bare<'a> {
-    fn new(network: &'a Network, passes: Passes) -> Self {
+    fn new(network: &'a Network, passes: Passes) -> Result<Self, BenchError> {
         let mut rng = Rng::new(1);
         let elements = BATCH * network.input_elements();
         let inputs: Vec<f32> = (0..elements).map(|_| rng.uniform(0.0, 1.0)).collect();
         let points: Vec<Point> = (0..network.layers().len()).map(Point::Pre).collect();
         let pass = Pass::keep(points.iter().copied()).differentiating(points);
-        let mut trace = Trace::default();
-        network.forward_into(&inputs, &pass, &mut trace);
+        let trace = network.forward(&inputs, &pass);
+        let tape = trace.tape().ok_or_else(|| {
+            BenchError::Campaign(format!(
+                "{PAPER} has no hidden layer to take derivatives of; name another folder with --models"
+            ))
+        })?;
         let rows = (0..BATCH)
             .map(|sample| Row {
                 sample,
                 seeds: (0..TARGETS).map(|_| target(network, &mut rng)).collect(),
             })
             .collect();
-        Self {
+        Ok(Self {
             network,
             passes,
             inputs,
-            trace,
+            tape: tape.clone(),
             rows,
-        }
+        })
     }
 
     fn run(&self) {
@@ -132,9 +136,8 @@ impl<'a> Bare<'a> {
                 .forward_into(&self.inputs[..count * each], &pass, &mut trace);
             black_box(&trace);
         }
-        let tape = self.trace.tape().expect("the run was differentiable");
         for count in batches(self.passes.vjp) {
-            black_box(self.network.vjp(tape, &self.rows[..count]));
+            black_box(self.network.vjp(&self.tape, &self.rows[..count]));
         }
     }
 }
