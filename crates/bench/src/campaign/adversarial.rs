@@ -2,7 +2,7 @@
 
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict as Word};
 
-use super::field::{Ended, Field, Quest, Start, print};
+use super::field::{Ended, Field, Quest, Start};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
@@ -27,8 +27,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         ..Quest::new("nc", Start::First(SEEDS))
     };
     let field = Field::load(shelf, PAPER, &quest)?;
-    let ended = field.run(&all)?;
-    print(&ended, &field.count(&ended.suite, usize::MAX)?);
+    let (ended, _) = field.reach(&all)?;
     let judged = all.install(|| judge(&field, &ended));
     let generated = &judged[field.seeds().len()..];
     let of = |word: Word| generated.iter().filter(move |j| j.verdict == word);

@@ -1,6 +1,6 @@
 //! Neuron coverage of the paper's MNIST network within 0.3 of the paper's seed.
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
@@ -22,9 +22,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         ..Quest::new("nc", Start::Index(SEED))
     };
     let field = Field::load(shelf, PAPER, &quest)?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let (ended, counted) = field.reach(&all)?;
     field.print_layers(&counted);
     let random = all.install(|| field.random_percent(ended.suite.len()));
     println!("control: as many random inputs {random:.2} %");

@@ -1,6 +1,6 @@
 //! Neuron coverage of the paper's CIFAR-10 network from the paper's seed.
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
@@ -17,13 +17,11 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {MODEL}, seed {SEED}, no radius");
     let all = pool(cores())?;
     let field = Field::load(shelf, MODEL, &Quest::new("nc", Start::Index(SEED)))?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let (ended, counted) = field.reach(&all)?;
     println!("the paper: 89.6 %");
     field.print_layers(&counted);
     let tests = ended.suite.len();
-    let (random, data) = all.install(|| (field.random_percent(tests), field.data_percent(10_000)));
+    let (random, data) = field.controls(&all, tests);
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
     Ok(vec![Verdict::new(
         format!(

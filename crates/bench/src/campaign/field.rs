@@ -209,6 +209,14 @@ impl Field {
         })
     }
 
+    /// Runs it, counts all that its suite covers, and prints a line of figures.
+    pub fn reach(&self, pool: &ThreadPool) -> Result<(Ended, Counted), BenchError> {
+        let ended = self.run(pool)?;
+        let counted = self.count(&ended.suite, usize::MAX)?;
+        print(&ended, &counted);
+        Ok((ended, counted))
+    }
+
     /// What the first tests of a suite cover, run again by the checker.
     pub fn count(&self, suite: &Suite, tests: usize) -> Result<Counted, BenchError> {
         let witnesses = Witnesses {
@@ -231,6 +239,11 @@ impl Field {
         })
     }
 
+    /// Percent of the requirements that so many random inputs cover, and the first 10,000 of the data.
+    pub fn controls(&self, pool: &ThreadPool, tests: usize) -> (f64, f64) {
+        pool.install(|| (self.random_percent(tests), self.data_percent(10_000)))
+    }
+
     /// Percent of the requirements that as many random inputs of the search region cover.
     pub fn random_percent(&self, tests: usize) -> f64 {
         let inputs = Scatter::new(&self.space, self.seeds(), tests, 0);
@@ -242,7 +255,7 @@ impl Field {
     }
 
     /// Percent of the requirements that the first inputs of the data cover.
-    pub fn data_percent(&self, count: usize) -> f64 {
+    fn data_percent(&self, count: usize) -> f64 {
         let inputs = Images::first(&self.subject.samples, count);
         self.percent(&measure(
             &self.subject.network,
@@ -300,7 +313,7 @@ impl Field {
 }
 
 /// One line of figures.
-pub fn print(ended: &Ended, counted: &Counted) {
+fn print(ended: &Ended, counted: &Counted) {
     println!(
         "covered {} of {} ({:.3} %) by {} tests; {} forward and {} VJP passes; stop: {}; {:.1} s",
         counted.covered,

@@ -4,7 +4,7 @@ use deepconcolic_concolic::profile;
 use deepconcolic_network::{Network, Point};
 use deepconcolic_spec::criteria::Profile;
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
@@ -36,9 +36,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         ..Quest::new("nbc", Start::Index(SEED))
     };
     let field = Field::new(subject, &quest)?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let (ended, counted) = field.reach(&all)?;
     println!("the paper: 60.7 % of a subset of 2,504 requirements");
     let open = field.print_layers(&counted);
     let impossible = impossible(&field.subject.network, &profile);
@@ -48,12 +46,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         "first layer: {} open, {inherent} of them beyond what nine weights can reach; {all_of_them} are in all",
         open.len()
     );
-    let (random, data) = all.install(|| {
-        (
-            field.random_percent(ended.suite.len()),
-            field.data_percent(10_000),
-        )
-    });
+    let (random, data) = field.controls(&all, ended.suite.len());
     println!("controls: as many random inputs {random:.2} %, 10,000 test images {data:.2} %");
     Ok(vec![
         Verdict::new(

@@ -7,7 +7,7 @@ use deepconcolic_concolic::Passes;
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Tape, Trace};
 use rayon::ThreadPool;
 
-use super::field::{Ended, Field, Quest, Start, print};
+use super::field::{Ended, Field, Quest, Start};
 use crate::contest::{Contest, Side, print_load, time};
 use crate::cores;
 use crate::error::BenchError;
@@ -36,14 +36,12 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, no radius");
     let all = pool(cores())?;
     let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let (ended, counted) = field.reach(&all)?;
     println!(
         "the paper: 97 % after 7.4 hours, 97.89 % after 6.5 days, 4,995 tests from 11,807 LPs"
     );
     let tests = ended.suite.len();
-    let (random, data) = all.install(|| (field.random_percent(tests), field.data_percent(10_000)));
+    let (random, data) = field.controls(&all, tests);
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
     let ratio = ratio(&field, &ended, &all)?;
     let passes = ended.passes;
