@@ -378,13 +378,15 @@ fn refused(model: &str, data: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn missing_files_are_named() {
-    let message = refused("none.onnx", "data_mlp.npz", &[]);
-    assert_says(&message, &["none.onnx", "cannot be read"]);
-    let message = refused("mlp.onnx", "none.npz", &[]);
-    assert_says(&message, &["none.npz", "cannot read"]);
-    let message = fail(&["inspect", &testdata("none.onnx")]);
-    assert_says(&message, &["none.onnx", "cannot be read"]);
+fn missing_files_are_named_with_a_way_out() {
+    for (file, message) in [
+        ("none.onnx", refused("none.onnx", "data_mlp.npz", &[])),
+        ("none.npz", refused("mlp.onnx", "none.npz", &[])),
+        ("none.onnx", fail(&["inspect", &testdata("none.onnx")])),
+    ] {
+        assert_says(&message, &[file, "no such file", "; check the path"]);
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
 }
 
 #[test]

@@ -213,13 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_there_says_so() {
+    fn a_path_that_is_not_there_is_answered_with_a_way_out() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("none.npz");
         let message = Dataset::open(&missing, &OpenOptions::default())
             .unwrap_err()
             .to_string();
-        assert!(message.contains("none.npz: cannot read"), "{message}");
+        assert!(
+            message.contains("none.npz: there is no such file")
+                && message.contains("; check the path"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -17,6 +17,12 @@ pub enum DatasetError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Nothing is there to read.
+    #[error("{path}: there is no such file or folder; check the path and the folder you are in")]
+    Missing {
+        /// The path the user gave.
+        path: PathBuf,
+    },
     /// No format recognises the path.
     #[error("{path}: not a known kind of data; give one of: {known}")]
     UnknownFormat {
@@ -217,7 +223,12 @@ impl ArrayError {
 impl DatasetError {
     /// For `map_err` on reading from `path`.
     pub(crate) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        Self::io(path, "read")
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing {
+                path: path.to_path_buf(),
+            },
+            _ => Self::io(path, "read")(source),
+        }
     }
 
     /// For `map_err` on any other action on `path`.

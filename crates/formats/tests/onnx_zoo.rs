@@ -41,7 +41,7 @@ const REFUSALS: [(&str, &[&str]); 20] = [
     ),
     ("bad_undefined_input", &["node `", "which no node"]),
     // Not in the set; a path without a file.
-    ("there_is_no_such_file", &["cannot be read"]),
+    ("there_is_no_such_file", &["no such file", "check the path"]),
 ];
 
 /// Faults of meaning, which the operator table above this layer must find.

@@ -2,12 +2,12 @@
 
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict as Word};
 
-use super::field::{Ended, Field, Quest, Start, print};
+use super::field::{Ended, Field, Quest, Start};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{Images, PAPER, Subject};
+use crate::subject::{Images, PAPER};
 use crate::verdict::Verdict;
 
 const SEEDS: usize = 100;
@@ -21,20 +21,13 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
          quantised to {STEPS} steps"
     );
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::First(SEEDS),
-            radius: Some(RADIUS),
-            grid: Some(STEPS),
-            executions: None,
-            profile: None,
-        },
-    )?;
-    let ended = field.run(&all)?;
-    print(&ended, &field.count(&ended.suite, usize::MAX)?);
+    let quest = Quest {
+        radius: Some(RADIUS),
+        grid: Some(STEPS),
+        ..Quest::new("nc", Start::First(SEEDS))
+    };
+    let field = Field::load(shelf, PAPER, &quest)?;
+    let (ended, _) = field.reach(&all)?;
     let judged = all.install(|| judge(&field, &ended));
     let generated = &judged[field.seeds().len()..];
     let of = |word: Word| generated.iter().filter(move |j| j.verdict == word);
@@ -83,7 +76,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// Judges every test by the test images.
-fn judge(field: &Field<'_>, ended: &Ended) -> Vec<Judgement> {
+fn judge(field: &Field, ended: &Ended) -> Vec<Judgement> {
     let samples = &field.subject.samples;
     let references = Images::first(samples, samples.len());
     let oracle = Oracle::new(&references, field.space.norm, &field.space.units, RADIUS);

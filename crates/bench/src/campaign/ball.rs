@@ -1,12 +1,12 @@
 //! Neuron coverage of the paper's MNIST network within 0.3 of the paper's seed.
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 const RADIUS: f64 = 0.3;
@@ -17,21 +17,12 @@ const LEAST: f64 = 89.5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, radius {RADIUS}");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: Some(RADIUS),
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let quest = Quest {
+        radius: Some(RADIUS),
+        ..Quest::new("nc", Start::Index(SEED))
+    };
+    let field = Field::load(shelf, PAPER, &quest)?;
+    let (ended, counted) = field.reach(&all)?;
     field.print_layers(&counted);
     let random = all.install(|| field.random_percent(ended.suite.len()));
     println!("control: as many random inputs {random:.2} %");

@@ -1,11 +1,10 @@
 //! Neuron coverage of the paper's CIFAR-10 network from the paper's seed.
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::Subject;
 use crate::verdict::Verdict;
 
 const MODEL: &str = "cifar10_complicated_logits.onnx";
@@ -17,25 +16,12 @@ const LEAST: f64 = 99.9;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {MODEL}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, MODEL)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let field = Field::load(shelf, MODEL, &Quest::new("nc", Start::Index(SEED)))?;
+    let (ended, counted) = field.reach(&all)?;
     println!("the paper: 89.6 %");
     field.print_layers(&counted);
     let tests = ended.suite.len();
-    let (random, data) = all.install(|| (field.random_percent(tests), field.data_percent(10_000)));
+    let (random, data) = field.controls(&all, tests);
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
     Ok(vec![Verdict::new(
         format!(

@@ -13,6 +13,7 @@ use rayon::ThreadPool;
 
 use super::strategies::Milestone;
 use crate::error::BenchError;
+use crate::shelf::Shelf;
 use crate::subject::{Images, Subject, counts, family};
 
 /// Which seeds a campaign starts from.
@@ -34,9 +35,23 @@ pub struct Quest<'a> {
     pub profile: Option<&'a Profile>,
 }
 
+impl<'a> Quest<'a> {
+    /// A criterion from these seeds, anywhere in the domain, for as many passes as it takes.
+    pub fn new(criterion: &'a str, start: Start) -> Self {
+        Self {
+            criterion,
+            start,
+            radius: None,
+            grid: None,
+            executions: None,
+            profile: None,
+        }
+    }
+}
+
 /// A campaign that can be run, again and again.
-pub struct Field<'a> {
-    pub subject: &'a Subject,
+pub struct Field {
+    pub subject: Subject,
     pub space: SearchSpace,
     pub family: Box<dyn Family>,
     pub choice: Choice,
@@ -66,8 +81,14 @@ impl Counted {
     }
 }
 
-impl<'a> Field<'a> {
-    pub fn new(subject: &'a Subject, quest: &Quest<'_>) -> Result<Self, BenchError> {
+impl Field {
+    /// A campaign on a model of the shelf, with the data that belong to it.
+    pub fn load(shelf: &Shelf, model: &str, quest: &Quest<'_>) -> Result<Self, BenchError> {
+        Self::new(Subject::load(shelf, model)?, quest)
+    }
+
+    /// A campaign on a network that is there already.
+    pub fn new(subject: Subject, quest: &Quest<'_>) -> Result<Self, BenchError> {
         let network = &subject.network;
         let samples = &subject.samples;
         let elements = network.input_elements();
@@ -188,6 +209,14 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// Runs it, counts all that its suite covers, and prints a line of figures.
+    pub fn reach(&self, pool: &ThreadPool) -> Result<(Ended, Counted), BenchError> {
+        let ended = self.run(pool)?;
+        let counted = self.count(&ended.suite, usize::MAX)?;
+        print(&ended, &counted);
+        Ok((ended, counted))
+    }
+
     /// What the first tests of a suite cover, run again by the checker.
     pub fn count(&self, suite: &Suite, tests: usize) -> Result<Counted, BenchError> {
         let witnesses = Witnesses {
@@ -210,6 +239,11 @@ impl<'a> Field<'a> {
         })
     }
 
+    /// Percent of the requirements that so many random inputs cover, and the first 10,000 of the data.
+    pub fn controls(&self, pool: &ThreadPool, tests: usize) -> (f64, f64) {
+        pool.install(|| (self.random_percent(tests), self.data_percent(10_000)))
+    }
+
     /// Percent of the requirements that as many random inputs of the search region cover.
     pub fn random_percent(&self, tests: usize) -> f64 {
         let inputs = Scatter::new(&self.space, self.seeds(), tests, 0);
@@ -221,7 +255,7 @@ impl<'a> Field<'a> {
     }
 
     /// Percent of the requirements that the first inputs of the data cover.
-    pub fn data_percent(&self, count: usize) -> f64 {
+    fn data_percent(&self, count: usize) -> f64 {
         let inputs = Images::first(&self.subject.samples, count);
         self.percent(&measure(
             &self.subject.network,
@@ -279,7 +313,7 @@ impl<'a> Field<'a> {
 }
 
 /// One line of figures.
-pub fn print(ended: &Ended, counted: &Counted) {
+fn print(ended: &Ended, counted: &Counted) {
     println!(
         "covered {} of {} ({:.3} %) by {} tests; {} forward and {} VJP passes; stop: {}; {:.1} s",
         counted.covered,

@@ -4,7 +4,7 @@ use deepconcolic_concolic::profile;
 use deepconcolic_network::{Network, Point};
 use deepconcolic_spec::criteria::Profile;
 
-use super::field::{Field, Quest, Start, print};
+use super::field::{Field, Quest, Start};
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
@@ -30,35 +30,23 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let training = samples(shelf, &subject.network, "mnist_train.npz")?;
     let images = Images::first(&training, PROFILED);
     let profile = all.install(|| profile(&subject.network, &images, PROFILED));
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nbc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: Some(PASSES),
-            profile: Some(&profile),
-        },
-    )?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let quest = Quest {
+        executions: Some(PASSES),
+        profile: Some(&profile),
+        ..Quest::new("nbc", Start::Index(SEED))
+    };
+    let field = Field::new(subject, &quest)?;
+    let (ended, counted) = field.reach(&all)?;
     println!("the paper: 60.7 % of a subset of 2,504 requirements");
     let open = field.print_layers(&counted);
-    let impossible = impossible(&subject.network, &profile);
+    let impossible = impossible(&field.subject.network, &profile);
     let inherent = open.iter().filter(|&&slot| impossible[slot]).count();
     let all_of_them = impossible.iter().filter(|&&is| is).count();
     println!(
         "first layer: {} open, {inherent} of them beyond what nine weights can reach; {all_of_them} are in all",
         open.len()
     );
-    let (random, data) = all.install(|| {
-        (
-            field.random_percent(ended.suite.len()),
-            field.data_percent(10_000),
-        )
-    });
+    let (random, data) = field.controls(&all, ended.suite.len());
     println!("controls: as many random inputs {random:.2} %, 10,000 test images {data:.2} %");
     Ok(vec![
         Verdict::new(

@@ -4,17 +4,17 @@
 use std::hint::black_box;
 
 use deepconcolic_concolic::Passes;
-use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
+use deepconcolic_network::{Network, Pass, Point, Row, Seed, Tape, Trace};
 use rayon::ThreadPool;
 
-use super::field::{Ended, Field, Quest, Start, print};
+use super::field::{Ended, Field, Quest, Start};
 use crate::contest::{Contest, Side, print_load, time};
 use crate::cores;
 use crate::error::BenchError;
 use crate::rng::Rng;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// The paper's seed.
@@ -35,26 +35,13 @@ const ROUNDS: usize = 5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let field = Field::new(
-        &subject,
-        &Quest {
-            criterion: "nc",
-            start: Start::Index(SEED),
-            radius: None,
-            grid: None,
-            executions: None,
-            profile: None,
-        },
-    )?;
-    let ended = field.run(&all)?;
-    let counted = field.count(&ended.suite, usize::MAX)?;
-    print(&ended, &counted);
+    let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
+    let (ended, counted) = field.reach(&all)?;
     println!(
         "the paper: 97 % after 7.4 hours, 97.89 % after 6.5 days, 4,995 tests from 11,807 LPs"
     );
     let tests = ended.suite.len();
-    let (random, data) = all.install(|| (field.random_percent(tests), field.data_percent(10_000)));
+    let (random, data) = field.controls(&all, tests);
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
     let ratio = ratio(&field, &ended, &all)?;
     let passes = ended.passes;
@@ -87,9 +74,9 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// The time of the campaign over that of as many passes alone.
-fn ratio(field: &Field<'_>, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
+fn ratio(field: &Field, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
     print_load();
-    let bare = Bare::new(&field.subject.network, ended.passes);
+    let bare = Bare::new(&field.subject.network, ended.passes)?;
     let campaign: Side<'_> = Box::new(|| Ok(vec![field.run(all)?.seconds]));
     let passes: Side<'_> = Box::new(|| Ok(time(all, 1, || bare.run())));
     let contest = Contest::hold_for(ROUNDS, vec![campaign, passes])?;
@@ -106,32 +93,36 @@ struct Bare<'a> {
     network: &'a Network,
     passes: Passes,
     inputs: Vec<f32>,
-    trace: Trace<f32>,
+    tape: Tape<f32>,
     rows: Vec<Row<f32>>,
 }
 
 impl<'a> Bare<'a> {
-    fn new(network: &'a Network, passes: Passes) -> Self {
+    fn new(network: &'a Network, passes: Passes) -> Result<Self, BenchError> {
         let mut rng = Rng::new(1);
         let elements = BATCH * network.input_elements();
         let inputs: Vec<f32> = (0..elements).map(|_| rng.uniform(0.0, 1.0)).collect();
         let points: Vec<Point> = (0..network.layers().len()).map(Point::Pre).collect();
         let pass = Pass::keep(points.iter().copied()).differentiating(points);
-        let mut trace = Trace::default();
-        network.forward_into(&inputs, &pass, &mut trace);
+        let trace = network.forward(&inputs, &pass);
+        let tape = trace.tape().ok_or_else(|| {
+            BenchError::Campaign(format!(
+                "{PAPER} has no hidden layer to take derivatives of; name another folder with --models"
+            ))
+        })?;
         let rows = (0..BATCH)
             .map(|sample| Row {
                 sample,
                 seeds: (0..TARGETS).map(|_| target(network, &mut rng)).collect(),
             })
             .collect();
-        Self {
+        Ok(Self {
             network,
             passes,
             inputs,
-            trace,
+            tape: tape.clone(),
             rows,
-        }
+        })
     }
 
     fn run(&self) {
@@ -143,9 +134,8 @@ impl<'a> Bare<'a> {
                 .forward_into(&self.inputs[..count * each], &pass, &mut trace);
             black_box(&trace);
         }
-        let tape = self.trace.tape().expect("the run was differentiable");
         for count in batches(self.passes.vjp) {
-            black_box(self.network.vjp(tape, &self.rows[..count]));
+            black_box(self.network.vjp(&self.tape, &self.rows[..count]));
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::Subject;
 use crate::verdict::Verdict;
 
 const MODELS: [&str; 10] = [
@@ -35,20 +34,14 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         "{:>30} {:>9} {:>6} {:>9} {:>9} {:>9} {:>6} {:>8} {:>8}  stop",
         "model", "required", "seeds", "by seeds", "covered", "percent", "tests", "forward", "vjp"
     );
+    let quest = Quest {
+        radius: Some(RADIUS),
+        executions: Some(PASSES),
+        ..Quest::new("nc", Start::First(SEEDS))
+    };
     let mut held = 0;
     for model in MODELS {
-        let subject = Subject::load(shelf, model)?;
-        let field = Field::new(
-            &subject,
-            &Quest {
-                criterion: "nc",
-                start: Start::First(SEEDS),
-                radius: Some(RADIUS),
-                grid: None,
-                executions: Some(PASSES),
-                profile: None,
-            },
-        )?;
+        let field = Field::load(shelf, model, &quest)?;
         let ended = field.run(&all)?;
         let counted = field.count(&ended.suite, usize::MAX)?;
         let seeds = field.seeds().len();

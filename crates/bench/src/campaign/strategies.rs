@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use deepconcolic_concolic::{Passes, Strategy};
 
 use super::field::{Field, Quest, Start};
+use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// Shares of the neurons to reach.
@@ -27,18 +28,9 @@ pub struct Milestone {
 /// Prints both, and the ratios.
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!(
-        "\n== nc of {PAPER} from image 6427, no radius: the paper's algorithm and the cascade"
+        "\n== nc of {PAPER} from image {SEED}, no radius: the paper's algorithm and the cascade"
     );
-    let subject = Subject::load(shelf, PAPER)?;
-    let quest = Quest {
-        criterion: "nc",
-        start: Start::Index(6427),
-        radius: None,
-        grid: None,
-        executions: None,
-        profile: None,
-    };
-    let field = Field::new(&subject, &quest)?;
+    let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
     let pool = pool(cores())?;
     let mut reached = Vec::new();
     for (name, strategy) in [("cascade", Strategy::Cascade), ("paper", Strategy::Paper)] {

@@ -6,7 +6,7 @@ use std::fs;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, Left, TABLE, count, deepconcolic, said};
+use crate::bed::{Bed, IMAGES, Left, TABLE, assert_says, count, deepconcolic, said};
 
 /// Exit code and what is printed.
 fn check(run: &Left) -> (i32, String) {
@@ -15,6 +15,19 @@ fn check(run: &Left) -> (i32, String) {
         .unwrap();
     let text = String::from_utf8(output.stdout.clone()).unwrap() + &said(&output);
     (output.status.code().unwrap(), text)
+}
+
+/// `check` rejects the run, in these words.
+fn assert_rejected(run: &Left, parts: &[&str]) {
+    let (code, text) = check(run);
+    assert_eq!(code, 1, "{text}");
+    assert_says(&text, parts);
+}
+
+/// Flags of a run near so many seeds.
+fn near<'a>(criterion: &'a str, seeds: &'a str, radius: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let seeds = ["--seeds", seeds, "--radius", radius];
+    [&["--criterion", criterion], &seeds[..], more].concat()
 }
 
 /// A run, and how many of its requirements are infeasible. As many are so in `run.json`, `check`
@@ -50,8 +63,7 @@ fn criteria_of_one_input() {
         ("kmnc", &["--sections", "12"]),
         ("tknc", &["--top", "1"]),
     ] {
-        let flags = ["--criterion", criterion, "--seeds", "2", "--radius", "0.02"];
-        let flags = [&flags[..], more].concat();
+        let flags = near(criterion, "2", "0.02", more);
         let (run, infeasible) = settled(&bed, criterion, TABLE, &flags);
         assert!(infeasible > 0, "{criterion}");
         // Little is left: the network is small.
@@ -81,16 +93,7 @@ fn formulas_of_every_form() {
 fn pairs_follow_from_neurons() {
     let bed = Bed::new();
     for criterion in ["ssc", "vsc", "svc", "vvc"] {
-        let flags = [
-            "--criterion",
-            criterion,
-            "--seeds",
-            "2",
-            "--radius",
-            "0.02",
-            "--max-executions",
-            "600",
-        ];
+        let flags = near(criterion, "2", "0.02", &["--max-executions", "600"]);
         let run = bed.run(criterion, IMAGES, &flags);
         let (code, text) = check(&run);
         assert_eq!(code, 0, "{criterion}: {text}");
@@ -106,15 +109,8 @@ fn many_balls_are_proven_one_by_one() {
     let bed = Bed::new();
     // A box round all the balls is most of the domain.
     for criterion in ["kmnc", "tknc"] {
-        let flags = [
-            "--criterion",
-            criterion,
-            "--seeds",
-            "12",
-            "--radius",
-            "0.01",
-        ];
-        let flags = [&flags[..], &["--sections", "12", "--top", "1"]].concat();
+        let more = ["--sections", "12", "--top", "1"];
+        let flags = near(criterion, "12", "0.01", &more);
         let (run, infeasible) = settled(&bed, criterion, TABLE, &flags);
         let (state, _) = run.requirements();
         let unresolved = count(&state, 0);
@@ -144,17 +140,8 @@ fn rewrite(run: &Left, change: impl Fn(&mut Vec<u8>)) {
 #[test]
 fn what_does_not_follow_is_noticed() {
     let bed = Bed::new();
-    let flags = [
-        "--criterion",
-        "kmnc",
-        "--sections",
-        "8",
-        "--seeds",
-        "2",
-        "--radius",
-        "0.02",
-    ];
-    let (run, infeasible) = settled(&bed, "run", TABLE, &flags);
+    let flags = |radius| near("kmnc", "2", radius, &["--sections", "8"]);
+    let (run, infeasible) = settled(&bed, "run", TABLE, &flags("0.02"));
     assert!(infeasible > 1);
     let folder = run.0.join("certificates");
     let mut files: Vec<_> = fs::read_dir(&folder)
@@ -167,21 +154,13 @@ fn what_does_not_follow_is_noticed() {
     let mut broken = bytes.clone();
     broken[100] ^= 1;
     fs::write(&files[0], &broken).unwrap();
-    let (code, text) = check(&run);
-    assert_eq!(code, 1, "{text}");
-    assert!(
-        text.contains("rejected") && text.contains("not shown to be infeasible"),
-        "{text}"
-    );
+    assert_rejected(&run, &["rejected", "not shown to be infeasible"]);
     fs::remove_file(&files[0]).unwrap();
-    let (code, text) = check(&run);
-    assert_eq!(code, 1, "{text}");
-    assert!(text.contains("not shown to be infeasible"), "{text}");
+    assert_rejected(&run, &["not shown to be infeasible"]);
     fs::write(&files[0], &bytes).unwrap();
     assert_eq!(check(&run).0, 0);
     // A certificate of smaller balls shows nothing of these.
-    let smaller = [&flags[..7], &["0.01"]].concat();
-    let (other, _) = settled(&bed, "smaller", TABLE, &smaller);
+    let (other, _) = settled(&bed, "smaller", TABLE, &flags("0.01"));
     for file in &files {
         fs::remove_file(file).unwrap();
     }
@@ -189,25 +168,13 @@ fn what_does_not_follow_is_noticed() {
         let file = file.unwrap();
         fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }
-    let (code, text) = check(&run);
-    assert_eq!(code, 1, "{text}");
-    assert!(text.contains("; 0 requirements cannot be met"), "{text}");
+    assert_rejected(&run, &["; 0 requirements cannot be met"]);
 }
 
 #[test]
 fn claims_without_a_certificate_are_noticed() {
     let bed = Bed::new();
-    let flags = [
-        "--criterion",
-        "kmnc",
-        "--sections",
-        "8",
-        "--seeds",
-        "2",
-        "--radius",
-        "0.02",
-        "--no-proofs",
-    ];
+    let flags = near("kmnc", "2", "0.02", &["--sections", "8", "--no-proofs"]);
     let run = bed.run("run", TABLE, &flags);
     assert_eq!(check(&run).0, 0);
     let (state, _) = run.requirements();
@@ -216,7 +183,5 @@ fn claims_without_a_certificate_are_noticed() {
         let open = state.iter_mut().find(|s| **s == 0);
         *open.unwrap() = 2;
     });
-    let (code, text) = check(&run);
-    assert_eq!(code, 1, "{text}");
-    assert!(text.contains("not shown to be infeasible"), "{text}");
+    assert_rejected(&run, &["not shown to be infeasible"]);
 }

@@ -20,6 +20,9 @@ pub enum OnnxError {
         /// What is wrong with the file.
         fault: Box<OnnxError>,
     },
+    /// Nothing is there to read.
+    #[error("there is no such file; check the path and the folder you are in")]
+    Missing,
     /// The operating system refuses.
     #[error("cannot be read: {error}")]
     CannotRead {

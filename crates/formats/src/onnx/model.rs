@@ -1,7 +1,7 @@
 //! A whole model file: opening it, and what it says about itself.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -110,7 +110,10 @@ fn function_name(part: Bytes, index: usize) -> Result<(String, String), OnnxErro
 
 /// The bytes of a regular file of reasonable size.
 fn read(path: &Path) -> Result<Bytes, OnnxError> {
-    let cannot_read = |error| OnnxError::CannotRead { error };
+    let cannot_read = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => OnnxError::Missing,
+        _ => OnnxError::CannotRead { error },
+    };
     // Before opening: to open a pipe would wait for its other end.
     let metadata = fs::metadata(path).map_err(cannot_read)?;
     if !metadata.is_file() {
@@ -272,7 +275,7 @@ mod tests {
         };
         assert!(matches!(fault(folder.path()), OnnxError::NotAFile));
         let missing = folder.path().join("missing.onnx");
-        assert!(matches!(fault(&missing), OnnxError::CannotRead { .. }));
+        assert!(matches!(fault(&missing), OnnxError::Missing));
         let huge = folder.path().join("huge.onnx");
         fs::File::create(&huge)
             .unwrap()
