@@ -21,8 +21,8 @@ use crate::scene::Scene;
 use crate::sitting::{Judge, Sitting};
 use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
 
-/// The share of the budget that proofs about pairs may take, and the share of what is left of it that
-/// other proofs may take; searches go on after them.
+/// The share of the budget that proofs before a search for pairs may take, and the share of what is left
+/// of it that proofs between two searches may take.
 const PAIR_SHARE: f64 = 0.25;
 const PROOF_SHARE: f64 = 0.5;
 /// The share of the budget that is kept for nearest witnesses, if these are asked for.
@@ -290,11 +290,12 @@ impl Run {
             if proving {
                 let found = |e: &&Entry| e.round.stage == Stage::Prove;
                 sitting.known = late.iter().filter(found).count();
+                // No search for pairs comes after.
+                let share = if pairs { 1.0 } else { PROOF_SHARE };
                 let now = Instant::now();
-                let share =
-                    |end: Instant| now + end.saturating_duration_since(now).mul_f64(PROOF_SHARE);
+                let end = |end: Instant| now + end.saturating_duration_since(now).mul_f64(share);
                 let all = When {
-                    deadline: limits.deadline.map(share),
+                    deadline: limits.deadline.map(end),
                     admits: true,
                     neurons_only: false,
                 };
