@@ -110,20 +110,18 @@ impl Joint<'_> {
             for (number, (outcome, new)) in found.into_iter().enumerate() {
                 let number = wave * WAVE + number;
                 match outcome {
-                    Outcome::Refuted => {}
+                    // What is shown on the way to anything else is of no use to anybody.
+                    Outcome::Refuted => {
+                        for (lemma, entry) in new {
+                            if !proposed.contains(&lemma) {
+                                proposed.push(lemma);
+                                own.entries.push(entry);
+                            }
+                        }
+                    }
                     Outcome::Met(inputs) => jointly.met.push((number, inputs)),
-                    // What was shown on the way to nowhere helps nobody.
-                    Outcome::Open => continue,
-                    Outcome::Beyond(why) => {
-                        jointly.reasons[number] = Some(why.to_string());
-                        continue;
-                    }
-                }
-                for (lemma, entry) in new {
-                    if !proposed.contains(&lemma) {
-                        proposed.push(lemma);
-                        own.entries.push(entry);
-                    }
+                    Outcome::Open => {}
+                    Outcome::Beyond(why) => jointly.reasons[number] = Some(why.to_string()),
                 }
             }
             let kept = accepted(network, &mut own);

@@ -2,6 +2,7 @@
 //! certificates, and notices when it does not.
 
 use std::fs;
+use std::path::PathBuf;
 
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
@@ -30,9 +31,9 @@ fn near<'a>(criterion: &'a str, seeds: &'a str, radius: &'a str, more: &[&'a str
     [&["--criterion", criterion], &seeds[..], more].concat()
 }
 
-/// A run, and how many of its requirements are infeasible. As many are so in `run.json`, `check`
-/// agrees, and nothing that random tests cover is among them.
-fn settled(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, usize) {
+/// A run, and how many of its requirements are infeasible. As many are so in `run.json`, and `check`
+/// agrees.
+fn checked(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, usize) {
     let run = bed.run(name, subject, flags);
     let (code, text) = check(&run);
     assert_eq!(code, 0, "{flags:?}: {text}");
@@ -46,6 +47,13 @@ fn settled(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, 
     assert!(summary["executions"]["nodes"].as_u64().unwrap() > 0);
     let said = format!("; {infeasible} requirements cannot be met");
     assert!(text.contains(&said), "{text}");
+    (run, infeasible)
+}
+
+/// The same, where nothing that random tests cover is infeasible.
+fn settled(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, usize) {
+    let (run, infeasible) = checked(bed, name, subject, flags);
+    let (state, _) = run.requirements();
     let random = [flags, &["--strategy", "random", "--max-executions", "5000"]].concat();
     let random = bed.run(&format!("{name}-random"), subject, &random);
     let (met, _) = random.requirements();
@@ -104,6 +112,64 @@ fn pairs_follow_from_neurons() {
     }
 }
 
+/// The certificates of a run, by number.
+fn certificates(run: &Left) -> Vec<PathBuf> {
+    let folder = fs::read_dir(run.0.join("certificates")).unwrap();
+    let mut files: Vec<PathBuf> = folder.map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// Of a small network nothing is left open, and what the last certificate says of both inputs together is
+/// needed for that.
+#[test]
+fn pairs_are_settled_both_inputs_at_once() {
+    let bed = Bed::new();
+    let mut together = 0;
+    for criterion in ["ssc", "vsc", "svc", "vvc"] {
+        for (seeds, radius) in [("1", "0.05"), ("1", "0.3"), ("2", "0.1")] {
+            let name = format!("{criterion}-{seeds}-{radius}");
+            let flags = near(criterion, seeds, radius, &[]);
+            let (run, infeasible) = checked(&bed, &name, TABLE, &flags);
+            let (state, _) = run.requirements();
+            assert_eq!(count(&state, 0), 0, "{name}");
+            assert!(infeasible > 0, "{name}");
+            let files = certificates(&run);
+            let said =
+                |file: &PathBuf| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
+            let Some(last) = files.last().filter(|file| said(file).contains(" and ")) else {
+                continue;
+            };
+            fs::remove_file(last).unwrap();
+            assert_rejected(&run, &["not shown to be infeasible"]);
+            together += 1;
+        }
+    }
+    assert!(together > 3, "{together}");
+}
+
+#[test]
+fn formulas_on_two_inputs_share_a_pattern() {
+    let bed = Bed::new();
+    // Sign-sign pairs, spelled out: whatever one input does to a neuron, the other signs stay.
+    let text = "for i in neurons(2), j in neurons(3): exists x1, x2: ap[x1][2,i] != ap[x2][2,i] \
+                and all{ap[x1][2,m] = ap[x2][2,m] for m in neurons(2) if m != i} \
+                and ap[x1][3,j] != ap[x2][3,j]\n";
+    let file = bed.file("pairs.dr", text);
+    let own = ["--requirements", &file, "--seeds", "1", "--radius", "0.3"];
+    let (run, _) = settled(&bed, "own", TABLE, &own);
+    let (written, _) = run.requirements();
+    let flags = near("ssc", "1", "0.3", &[]);
+    let (run, _) = checked(&bed, "ssc", TABLE, &flags);
+    let (named, _) = run.requirements();
+    let mut file = NpzReader::open(&run.0.join("requirements.npz")).unwrap();
+    let [conditions, decisions] = ["i", "j"].map(|name| file.read::<i64>(name).unwrap().values);
+    assert_eq!(named.len(), written.len());
+    for ((state, i), j) in named.iter().zip(conditions).zip(decisions) {
+        assert_eq!(*state, written[(i * 6 + j) as usize], "{i}, {j}");
+    }
+}
+
 #[test]
 fn many_balls_are_proven_one_by_one() {
     let bed = Bed::new();
@@ -144,11 +210,7 @@ fn what_does_not_follow_is_noticed() {
     let (run, infeasible) = settled(&bed, "run", TABLE, &flags("0.02"));
     assert!(infeasible > 1);
     let folder = run.0.join("certificates");
-    let mut files: Vec<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
-    files.sort();
+    let files = certificates(&run);
     // A broken file, and a missing one.
     let bytes = fs::read(&files[0]).unwrap();
     let mut broken = bytes.clone();
