@@ -211,6 +211,8 @@ enum ProofsPart {
     Paper,
     /// Neurons of a small network, over its whole domain.
     Mlp,
+    /// Pairs of neurons of a small network.
+    Pairs,
 }
 
 impl Proofs {
@@ -257,6 +259,9 @@ impl Proofs {
                 wanted: 0.97,
             };
             verdicts.extend(proofs::neurons(&shelf, &question)?);
+        }
+        if wants(ProofsPart::Pairs) {
+            verdicts.extend(proofs::pairs(&shelf)?);
         }
         Ok(verdict::summarise(&verdicts))
     }

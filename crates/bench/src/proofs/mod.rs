@@ -2,6 +2,8 @@
 
 mod contest;
 mod neurons;
+mod pairs;
 
 pub use contest::{Plan, run as contest};
 pub use neurons::{Question, run as neurons};
+pub use pairs::run as pairs;

@@ -110,7 +110,7 @@ impl Family for Written {
         let pairs = count(&|r| r.inputs == Inputs::Two);
         if pairs > 0 {
             notes.push(format!(
-                "{pairs} of the requirements speak of two inputs; only the symbolic engines look \
+                "{pairs} of the requirements speak of two inputs; only the symbolic engines and proofs look \
                  for those"
             ));
         }
@@ -349,8 +349,9 @@ impl Guide for Written {
     }
 
     fn refusal(&self, _: usize, slot: usize) -> Option<String> {
-        (!self.is_searchable(slot))
-            .then(|| "it speaks of two inputs, which only the symbolic engines look for".into())
+        (!self.is_searchable(slot)).then(|| {
+            "it speaks of two inputs, which only the symbolic engines and proofs look for".into()
+        })
     }
 }
 

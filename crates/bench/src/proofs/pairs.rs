@@ -1,0 +1,121 @@
+//! Pairs of neurons with nothing left open: two inputs, or a proof that there are none, without any search
+//! before it.
+
+use std::time::Instant;
+
+use deepconcolic_check::{Expectation, Grounds, Region, check, sha256};
+use deepconcolic_dataset::{Dataset, OpenOptions};
+use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_network::Network;
+use deepconcolic_proofs::{BatchLimits, Place, regions};
+use deepconcolic_spec::criteria::{ALL, Parameters, Selection, Setting};
+use deepconcolic_spec::{Domain, Extent, InputSpace, Norm, Pixels, Requirement, SearchSpace};
+
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use crate::verdict::Verdict;
+
+const MODEL: &str = "mnist_mlp_32_16_logits.onnx";
+const SEED: usize = 5;
+const RADIUS: f64 = 0.05;
+/// Of the criteria that compare values, every so many pairs.
+const EVERY: usize = 4;
+/// The share of pairs that should be settled.
+const WANTED: f64 = 0.9;
+
+/// Prints a line for each pair criterion.
+pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    println!("\n== pairs of neurons: {MODEL}, image {SEED}, radius {RADIUS}");
+    let path = shelf.model(MODEL).map_err(BenchError::NoModel)?;
+    let network = load(&path, &LoadOptions::default())?.network;
+    let bytes = std::fs::read(&path).map_err(|e| BenchError::File(path.clone(), e))?;
+    let model = sha256(&bytes);
+    let dataset = Dataset::open(&shelf.data("mnist_test.npz"), &OpenOptions::default())?;
+    let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
+    let mut seed = vec![0.0; samples.features()];
+    samples.fill(SEED..SEED + 1, &mut seed);
+    let domain = Domain::uniform(seed.len(), 0.0, 1.0).map_err(BenchError::NoModel)?;
+    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(RADIUS));
+    let region = regions(&space, &[seed]).swap_remove(0);
+    println!(
+        "{:>5} {:>6} {:>8} {:>11} {:>5} {:>10} {:>10} {:>8}",
+        "", "asked", "covered", "infeasible", "open", "pairs/s", "check/find", "entries"
+    );
+    let mut verdicts = Vec::new();
+    for name in ["ssc", "vsc", "svc", "vvc"] {
+        let every = if name == "ssc" { 1 } else { EVERY };
+        let asked = requirements(&network, name).map_err(BenchError::NoModel)?;
+        let asked: Vec<Requirement> = asked.into_iter().step_by(every).collect();
+        verdicts.extend(settle(&network, &model, &region, name, &asked)?);
+    }
+    Ok(verdicts)
+}
+
+fn requirements(network: &Network, name: &str) -> Result<Vec<Requirement>, String> {
+    let criterion = ALL.iter().find(|c| c.name() == name);
+    let criterion = criterion.ok_or_else(|| format!("there is no criterion {name}"))?;
+    let selection = Selection::everything(network);
+    let space = InputSpace::default();
+    let family = criterion.family(&Setting {
+        network,
+        selection: &selection,
+        parameters: &Parameters::default(),
+        seeds: &[],
+        space: &space,
+        profile: None,
+    })?;
+    let groups = family.groups().iter().enumerate();
+    let slots = groups.flat_map(|(group, content)| (0..content.slots()).map(move |s| (group, s)));
+    slots
+        .map(|(group, slot)| family.requirement(group, slot))
+        .collect()
+}
+
+fn settle(
+    network: &Network,
+    model: &deepconcolic_check::Digest,
+    region: &(Region, Vec<f32>),
+    name: &str,
+    asked: &[Requirement],
+) -> Result<[Verdict; 2], BenchError> {
+    let start = Instant::now();
+    let mut place = Place::new(network, model, region, []);
+    let found = place.settle_jointly(asked, &BatchLimits::default());
+    let finding = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let expectation = Expectation {
+        model,
+        regions: None,
+        requirements: None,
+    };
+    let accepted = check(network, &found.certificate, &expectation).is_ok();
+    let mut grounds = Grounds::new(network, vec![region.0.clone()]);
+    grounds
+        .learn(network, &found.certificate)
+        .map_err(|e| BenchError::NoModel(e.to_string()))?;
+    let refuted = asked.iter().filter(|r| grounds.refute(r)).count();
+    let checking = start.elapsed().as_secs_f64();
+    let met = found.met.len();
+    let open = asked.len() - met - refuted;
+    println!(
+        "{name:>5} {:>6} {met:>8} {refuted:>11} {open:>5} {:>10.1} {:>10.2} {:>8}",
+        asked.len(),
+        asked.len() as f64 / finding,
+        checking / finding,
+        found.certificate.entries.len()
+    );
+    let settled = (met + refuted) as f64 / asked.len().max(1) as f64;
+    Ok([
+        Verdict::new(
+            format!("{name}: {:.1} % settled", 100.0 * settled),
+            accepted && settled >= WANTED,
+        ),
+        Verdict::new(
+            format!(
+                "{name}: checking takes {:.2} of the time of finding",
+                checking / finding
+            ),
+            checking < finding,
+        ),
+    ])
+}
