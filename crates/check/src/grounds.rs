@@ -284,7 +284,10 @@ impl Grounds {
 
     /// Whether a formula in normal form is impossible by conditions that no input meets together.
     fn refutes_jointly(&self, places: &[&Facts; 2], goal: &Formula) -> bool {
-        let hidden = self.reader.depth - 2;
+        if places.iter().all(|facts| facts.conjunctions.is_empty()) {
+            return false;
+        }
+        let hidden = self.reader.depth.saturating_sub(2);
         let mut neurons = Vec::new();
         goal.each_variable(&mut |var: Var| neurons.push((var.point(hidden), var.neuron)));
         neurons.sort_unstable_by_key(|&(point, neuron)| (rank(point), neuron));

@@ -59,8 +59,8 @@ enum Meaning {
     Condition(usize),
     /// So many phases of the part before it.
     Phase(usize),
-    /// An open unit lies above the line of its left (false) or right part, where the curve is convex; else
-    /// below it.
+    /// A unit lies above the line of its left (false) or right part, where the curve is convex; else below
+    /// it.
     Touching(usize, bool),
     /// Any other line of a unit.
     Line,
@@ -71,8 +71,29 @@ enum Meaning {
 struct Program {
     tableau: Tableau,
     meanings: Vec<Meaning>,
-    /// What each row's margin is measured by; 0 for rows without one.
+    /// What each row is measured by.
     scales: Vec<f64>,
+}
+
+impl Program {
+    /// Adds a row that a margin is asked of.
+    fn demand(&mut self, row: &Row, ends: &[[f64; 2]], meaning: Meaning) {
+        self.add(row, ends, -1.0, meaning);
+    }
+
+    /// Adds a row that must hold.
+    fn hold(&mut self, row: &Row, ends: &[[f64; 2]], meaning: Meaning) {
+        self.add(row, ends, 0.0, meaning);
+    }
+
+    fn add(&mut self, row: &Row, ends: &[[f64; 2]], margin: f64, meaning: Meaning) {
+        let scale = row.reach(ends);
+        let mut coefficients: Vec<f64> = row.coefficients.iter().map(|a| a / scale).collect();
+        coefficients.push(margin);
+        self.tableau.add(&coefficients, -row.constant / scale);
+        self.meanings.push(meaning);
+        self.scales.push(scale);
+    }
 }
 
 /// A part of the region under a program.
@@ -135,52 +156,31 @@ impl Relaxed {
         let (lower, upper) = ends.iter().chain([&MARGINS]).map(|&[l, u]| (l, u)).unzip();
         let mut cost = vec![0.0; columns];
         cost[columns - 1] = -1.0;
+        let mut root = Program {
+            tableau: Tableau::new(lower, upper, cost),
+            meanings: Vec::new(),
+            scales: Vec::new(),
+        };
+        for (number, row) in of_conditions.iter().enumerate() {
+            root.demand(row, &ends, Meaning::Condition(number));
+        }
+        for (number, (row, &(unit, above))) in of_fixed.iter().zip(&part.phases).enumerate() {
+            let row = side(&ascent.free[unit as usize], row, above);
+            root.demand(&row, &ends, Meaning::Phase(number));
+        }
         let mut relaxed = Self {
-            root: Program {
-                tableau: Tableau::new(lower, upper, cost),
-                meanings: Vec::new(),
-                scales: Vec::new(),
-            },
             ends,
             inputs,
             open,
             units,
+            root,
         };
-        let mut root = relaxed.root.clone();
-        for (number, row) in of_conditions.iter().enumerate() {
-            relaxed.demand(&mut root, row, Meaning::Condition(number));
-        }
-        for (number, (row, &(unit, above))) in of_fixed.iter().zip(&part.phases).enumerate() {
-            let row = side(&ascent.free[unit as usize], row, above);
-            relaxed.demand(&mut root, &row, Meaning::Phase(number));
-        }
-        for (at, &number) in relaxed.open.iter().enumerate() {
-            for (row, meaning) in relaxed.lines(&ascent.free[number], at) {
-                relaxed.hold(&mut root, &row, meaning);
+        for at in 0..relaxed.open.len() {
+            for (row, meaning) in relaxed.lines(&ascent.free[relaxed.open[at]], at) {
+                relaxed.root.hold(&row, &relaxed.ends, meaning);
             }
         }
-        relaxed.root = root;
         Some(relaxed)
-    }
-
-    /// Adds a row that a margin is asked of.
-    fn demand(&self, program: &mut Program, row: &Row, meaning: Meaning) {
-        let scale = row.reach(&self.ends);
-        let mut coefficients: Vec<f64> = row.coefficients.iter().map(|a| a / scale).collect();
-        coefficients.push(-1.0);
-        program.tableau.add(&coefficients, -row.constant / scale);
-        program.meanings.push(meaning);
-        program.scales.push(scale);
-    }
-
-    /// Adds a row that must hold.
-    fn hold(&self, program: &mut Program, row: &Row, meaning: Meaning) {
-        let scale = row.reach(&self.ends);
-        let mut coefficients: Vec<f64> = row.coefficients.iter().map(|a| a / scale).collect();
-        coefficients.push(0.0);
-        program.tableau.add(&coefficients, -row.constant / scale);
-        program.meanings.push(meaning);
-        program.scales.push(scale);
     }
 
     /// The lines of an open unit: on the inner side of its curve those of its two parts, on the outer
@@ -211,13 +211,13 @@ impl Relaxed {
     ) {
         let free = &ascent.free[self.open[at]];
         let row = side(free, &self.units[at], above);
-        self.demand(program, &row, Meaning::Phase(phase));
+        program.demand(&row, &self.ends, Meaning::Phase(phase));
         let inner = if free.left < free.right { 1.0 } else { -1.0 };
         let slope = if above { free.right } else { free.left };
         let cut = free.cuts[usize::from(above)];
         let own = (self.inputs + at, -inner);
         let row = self.units[at].with(inner * slope, inner * cut, own);
-        self.hold(program, &row, Meaning::Line);
+        program.hold(&row, &self.ends, Meaning::Line);
     }
 
     /// Solves a program over a part.
