@@ -45,7 +45,7 @@ pub struct Jointly {
     /// Conditions that no input meets together, accepted by the checker. What follows from them,
     /// `Grounds` says.
     pub certificate: Certificate,
-    /// Requirements, by number, and two inputs that meet them.
+    /// Requirements, by number, and two inputs that meet all their linear conditions when executed.
     pub met: Vec<(usize, [Vec<f32>; 2])>,
     /// For each requirement, why it is beyond proofs.
     pub reasons: Vec<Option<String>>,
