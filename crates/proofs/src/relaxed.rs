@@ -17,7 +17,7 @@ use crate::phases::{Confirm, Effort, End, leaf};
 use crate::tree::Growing;
 
 /// Most numbers of a tableau.
-const LARGEST: usize = 1 << 21;
+const LARGEST: usize = 1 << 19;
 /// The least and the largest margin asked for, in units of what a row can change by.
 const MARGINS: [f64; 2] = [-1e4, 0.25];
 /// Steps that make up for what a certificate's slopes are rounded by.

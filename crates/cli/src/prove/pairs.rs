@@ -71,14 +71,12 @@ impl Work<'_> {
                 open.remove(slot);
             }
         }
-        let asked: usize = open.iter().map(BitSet::count).sum();
-        if asked * self.boxes.len() > MOST_TOGETHER {
+        let untried = keep_first(&mut open, MOST_TOGETHER / self.boxes.len().max(1));
+        if untried > 0 {
             self.proven.notes.push(format!(
-                "{asked} pairs that no single neuron rules out were not tried for proofs pair by pair: \
-                 in {} boxes that would be more than {MOST_TOGETHER} questions",
-                self.boxes.len()
+                "{untried} pairs that no single neuron rules out were not tried for proofs pair by pair: at \
+                 most {MOST_TOGETHER} are, all balls together"
             ));
-            return Ok(());
         }
         for number in 0..self.boxes.len() {
             let mut place = self.place(&self.boxes[number], campaign);
@@ -226,6 +224,23 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// Keeps the first so many slots; how many others there were.
+fn keep_first(open: &mut [BitSet], most: usize) -> usize {
+    let mut kept = 0;
+    let mut dropped = 0;
+    for open in open {
+        for slot in open.clone().iter() {
+            if kept < most {
+                kept += 1;
+            } else {
+                open.remove(slot);
+                dropped += 1;
+            }
+        }
+    }
+    dropped
 }
 
 /// What must be impossible for a neuron not to change, as far as the range of its values seen leaves
