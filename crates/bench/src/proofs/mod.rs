@@ -1,6 +1,7 @@
 //! What can be proven, how fast, and whether the checker agrees: `-- proofs`.
 
 mod contest;
+mod ground;
 mod neurons;
 mod pairs;
 

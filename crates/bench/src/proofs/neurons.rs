@@ -2,15 +2,12 @@
 
 use std::time::Instant;
 
-use deepconcolic_check::{Expectation, check, sha256};
-use deepconcolic_dataset::{Dataset, OpenOptions};
-use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_check::{Expectation, check};
 use deepconcolic_network::{Pass, Point};
-use deepconcolic_proofs::{BatchLimits, Finding, Prover, regions};
-use deepconcolic_spec::{
-    Domain, Extent, Formula, Input, Inputs, Norm, Pixels, Quantifier, Requirement, SearchSpace,
-};
+use deepconcolic_proofs::{BatchLimits, Finding, Prover};
+use deepconcolic_spec::{Formula, Input, Inputs, Quantifier, Requirement};
 
+use super::ground::Ground;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::verdict::Verdict;
@@ -37,17 +34,12 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         "\n== neurons that can be active: {}, image {}, radius {:?}",
         question.model, question.seed, question.radius
     );
-    let path = shelf.model(question.model).map_err(BenchError::NoModel)?;
-    let network = load(&path, &LoadOptions::default())?.network;
-    let bytes = std::fs::read(&path).map_err(|e| BenchError::File(path.clone(), e))?;
-    let digest = sha256(&bytes);
-    let dataset = Dataset::open(&shelf.data("mnist_test.npz"), &OpenOptions::default())?;
-    let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
-    let mut seed = vec![0.0; samples.features()];
-    samples.fill(question.seed..question.seed + 1, &mut seed);
-    let domain = Domain::uniform(seed.len(), 0.0, 1.0).map_err(BenchError::NoModel)?;
-    let extent = question.radius.map_or(Extent::Domain, Extent::Balls);
-    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent);
+    let Ground {
+        network,
+        digest,
+        seed,
+        region,
+    } = Ground::load(shelf, question.model, question.seed, question.radius)?;
     let layers = network.layers().len().min(question.layers);
     let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
     let trace = network.forward(&seed, &Pass::keep(points.clone()));
@@ -63,8 +55,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         ..BatchLimits::default()
     };
     let start = Instant::now();
-    let boxes = regions(&space, &[seed]);
-    let found = Prover::new(&network, &digest, &boxes[0])
+    let found = Prover::new(&network, &digest, &region)
         .settle(&requirements, &limits)
         .map_err(|e| BenchError::NoModel(e.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();

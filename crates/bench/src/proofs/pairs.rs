@@ -3,14 +3,13 @@
 
 use std::time::Instant;
 
-use deepconcolic_check::{Expectation, Grounds, Region, check, sha256};
-use deepconcolic_dataset::{Dataset, OpenOptions};
-use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_check::{Expectation, Grounds, check};
 use deepconcolic_network::Network;
-use deepconcolic_proofs::{BatchLimits, Place, regions};
+use deepconcolic_proofs::{BatchLimits, Place};
 use deepconcolic_spec::criteria::{ALL, Parameters, Selection, Setting};
-use deepconcolic_spec::{Domain, Extent, InputSpace, Norm, Pixels, Requirement, SearchSpace};
+use deepconcolic_spec::{InputSpace, Requirement};
 
+use super::ground::Ground;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::verdict::Verdict;
@@ -26,17 +25,7 @@ const WANTED: f64 = 0.9;
 /// Prints a line for each pair criterion.
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== pairs of neurons: {MODEL}, image {SEED}, radius {RADIUS}");
-    let path = shelf.model(MODEL).map_err(BenchError::NoModel)?;
-    let network = load(&path, &LoadOptions::default())?.network;
-    let bytes = std::fs::read(&path).map_err(|e| BenchError::File(path.clone(), e))?;
-    let model = sha256(&bytes);
-    let dataset = Dataset::open(&shelf.data("mnist_test.npz"), &OpenOptions::default())?;
-    let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
-    let mut seed = vec![0.0; samples.features()];
-    samples.fill(SEED..SEED + 1, &mut seed);
-    let domain = Domain::uniform(seed.len(), 0.0, 1.0).map_err(BenchError::NoModel)?;
-    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(RADIUS));
-    let region = regions(&space, &[seed]).swap_remove(0);
+    let ground = Ground::load(shelf, MODEL, SEED, Some(RADIUS))?;
     println!(
         "{:>5} {:>6} {:>8} {:>11} {:>5} {:>10} {:>10} {:>8}",
         "", "asked", "covered", "infeasible", "open", "pairs/s", "check/find", "entries"
@@ -44,9 +33,9 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let mut verdicts = Vec::new();
     for name in ["ssc", "vsc", "svc", "vvc"] {
         let every = if name == "ssc" { 1 } else { EVERY };
-        let asked = requirements(&network, name).map_err(BenchError::NoModel)?;
+        let asked = requirements(&ground.network, name).map_err(BenchError::NoModel)?;
         let asked: Vec<Requirement> = asked.into_iter().step_by(every).collect();
-        verdicts.extend(settle(&network, &model, &region, name, &asked)?);
+        verdicts.extend(settle(&ground, name, &asked)?);
     }
     Ok(verdicts)
 }
@@ -71,13 +60,8 @@ fn requirements(network: &Network, name: &str) -> Result<Vec<Requirement>, Strin
         .collect()
 }
 
-fn settle(
-    network: &Network,
-    model: &deepconcolic_check::Digest,
-    region: &(Region, Vec<f32>),
-    name: &str,
-    asked: &[Requirement],
-) -> Result<[Verdict; 2], BenchError> {
+fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict; 2], BenchError> {
+    let (network, model, region) = (&ground.network, &ground.digest, &ground.region);
     let start = Instant::now();
     let mut place = Place::new(network, model, region, []);
     let found = place.settle_jointly(asked, &BatchLimits::default());
