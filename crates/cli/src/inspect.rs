@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use deepconcolic_formats::Loaded;
-use deepconcolic_network::{Nature, Network, Shape};
+use deepconcolic_network::{Head, Nature, Network, Shape};
 use serde::Serialize;
 
 use crate::arguments::ModelArguments;
@@ -28,9 +28,11 @@ struct Report {
     producer: String,
     input: TensorReport,
     outputs: Vec<TensorReport>,
-    /// What the robustness of the network is judged by: the answer before a final Softmax.
+    /// What the robustness of the network is judged by: the answer before a final Softmax or Sigmoid.
     logits: Vec<usize>,
     softmax: bool,
+    /// The operator that makes the answer from the logits.
+    head: Option<&'static str>,
     layers: Vec<LayerReport>,
     neurons: usize,
     operators: BTreeMap<&'static str, usize>,
@@ -90,7 +92,8 @@ impl Report {
                 .map(|(name, shape)| TensorReport::new(name, &shape))
                 .collect(),
             logits: network.logits_shape().without_batch().to_vec(),
-            softmax: network.ends_in_softmax(),
+            softmax: matches!(network.head(), Head::Softmax | Head::LogSoftmax),
+            head: network.head().kind(),
             neurons: layers.iter().map(|l| l.neurons).sum(),
             layers,
             operators,
@@ -117,12 +120,11 @@ impl Report {
         for output in &self.outputs {
             writeln!(out, "output   {} {}", output.name, dims(&output.shape))?;
         }
-        let softmax = if self.softmax {
-            ", before the final Softmax"
-        } else {
-            ""
+        let head = match self.head {
+            Some(head) => format!(", before the final {head}"),
+            None => String::new(),
         };
-        writeln!(out, "logits   {}{softmax}", dims(&self.logits))?;
+        writeln!(out, "logits   {}{head}", dims(&self.logits))?;
         self.print_layers(out)?;
         let operators: Vec<String> = self
             .operators
@@ -190,11 +192,7 @@ fn limits(network: &Network) -> Vec<String> {
         let found = kinds.iter().filter(|(_, nature)| **nature == wanted);
         found.map(|(kind, _)| *kind).collect()
     };
-    let ends_in = if network.ends_in_softmax() {
-        "Softmax"
-    } else {
-        ""
-    };
+    let ends_in = network.head().kind().unwrap_or_default();
     let smooth: Vec<&str> = of(Nature::Smooth)
         .into_iter()
         .filter(|k| *k != ends_in)

@@ -202,6 +202,7 @@ fn inspect_as_json_lists_the_hidden_layers_in_order() {
     assert_eq!(report["layers"], layers);
     assert_eq!(report["input"]["shape"], json!([8, 8, 1]));
     assert_eq!(report["softmax"], true);
+    assert_eq!(report["head"], "Softmax");
 }
 
 #[test]

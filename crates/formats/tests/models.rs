@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_formats::onnx::{Dim, Model};
 use deepconcolic_formats::{LoadOptions, load};
-use deepconcolic_network::{Network, Pass, Point};
+use deepconcolic_network::{Head, Network, Pass, Point};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -165,12 +165,12 @@ fn neurons_are_numbered_in_the_order_of_the_file() {
 fn a_final_softmax_is_left_out_of_the_logits() {
     for name in ["mlp", "cnn_nhwc"] {
         let network = open(name);
-        assert!(network.ends_in_softmax(), "{name}");
+        assert_eq!(network.head(), Head::Softmax, "{name}");
         let logits = network.logits(&recorded(name, "x"));
         assert_near(name, &logits, &recorded(name, "logits"), 12);
     }
     for name in ["cnn_nchw", "external", "smooth", "two_outputs"] {
-        assert!(!open(name).ends_in_softmax(), "{name}");
+        assert_eq!(open(name).head(), Head::Identity, "{name}");
     }
 }
 

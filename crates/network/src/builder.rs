@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::network::{Constant, Layer, Network, Node, Place, Source, Value, ValueId};
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
 use crate::ops::{Transpose, reorder};
-use crate::{Order, Scalar, Shape};
+use crate::{Head, Order, Scalar, Shape};
 
 /// A tensor of the network under construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,30 +156,37 @@ impl NetworkBuilder {
         if self.values[answer.value].constant().is_some() {
             return Err("the output does not depend on the input".into());
         }
-        let logits = self.before_softmax(answer);
+        let (logits, head) = self.before_head(answer);
+        let mut layers = self.layers;
+        if head != Head::Identity && !is_read(&self.nodes, answer.value) {
+            layers.retain(|layer| layer.post.value != answer.value);
+        }
         let network = Network {
             input: self.tensors[0].clone(),
             input_name: self.input_name,
             primary,
             logits,
+            head,
             outputs,
             values: self.values,
             nodes: self.nodes,
-            layers: self.layers,
+            layers,
         };
         Ok(network.pruned())
     }
 
-    fn before_softmax(&self, answer: &Place) -> Place {
+    /// The logits that the answer is made from, and how.
+    fn before_head(&self, answer: &Place) -> (Place, Head) {
         if let Source::Node(node) = self.values[answer.value].source {
             let node = &self.nodes[node];
-            if matches!(node.op.kind(), "Softmax" | "LogSoftmax") {
+            let (before, shape) = &node.inputs[0];
+            if let Some(head) = node.op.head(shape) {
                 let mut logits = answer.clone();
-                logits.value = node.inputs[0].0;
-                return logits;
+                logits.value = *before;
+                return (logits, head);
             }
         }
-        answer.clone()
+        (answer.clone(), Head::Identity)
     }
 
     fn is_constant(&self, tensor: Tensor) -> bool {
@@ -334,6 +341,11 @@ impl NetworkBuilder {
             post,
         });
     }
+}
+
+fn is_read(nodes: &[Node], value: ValueId) -> bool {
+    let mut read = nodes.iter().flat_map(|node| &node.inputs);
+    read.any(|(input, _)| *input == value)
 }
 
 impl Network {

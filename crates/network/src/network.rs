@@ -151,6 +151,32 @@ pub fn label(logits: &[f32]) -> usize {
     (1..logits.len()).fold(0, |best, i| if logits[i] > logits[best] { i } else { best })
 }
 
+/// The function that makes the answer from the logits. It keeps their order, so that every analysis of
+/// decisions is one of the logits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Head {
+    /// The answer is the logits.
+    Identity,
+    /// A Softmax of the logits.
+    Softmax,
+    /// The logarithm of their Softmax.
+    LogSoftmax,
+    /// A Sigmoid of each logit.
+    Sigmoid,
+}
+
+impl Head {
+    /// The operator's name; none if there is none.
+    pub fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Softmax => Some("Softmax"),
+            Self::LogSoftmax => Some("LogSoftmax"),
+            Self::Sigmoid => Some("Sigmoid"),
+        }
+    }
+}
+
 /// A tensor of the network that can be kept from a run, or that a derivative can be taken of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Point {
@@ -160,7 +186,7 @@ pub enum Point {
     Pre(usize),
     /// The activations v of hidden layer number `0..`.
     Post(usize),
-    /// The last tensor before a final Softmax, if any.
+    /// The last tensor before a final Softmax or Sigmoid, if any.
     Logits,
     /// An output of the model file.
     Output(usize),
@@ -178,6 +204,7 @@ pub struct Network {
     pub(crate) outputs: Vec<(String, Place)>,
     pub(crate) primary: usize,
     pub(crate) logits: Place,
+    pub(crate) head: Head,
     pub(crate) layers: Vec<Layer>,
 }
 
@@ -219,9 +246,9 @@ impl Network {
         self.logits.file_shape()
     }
 
-    /// Whether the answer is a Softmax of the logits, left out of every analysis.
-    pub fn ends_in_softmax(&self) -> bool {
-        self.logits.value != self.outputs[self.primary].1.value
+    /// What makes the answer from the logits, left out of every analysis.
+    pub fn head(&self) -> Head {
+        self.head
     }
 
     /// The hidden layer with this name, or with this number counted as the paper does (the input is

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::plain::{AffineRow, StraightPart};
-use crate::{Order, Scalar, Shape, bits};
+use crate::{Head, Order, Scalar, Shape, bits};
 
 /// How an operator depends on its (non-constant) inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -290,6 +290,12 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
     /// Whether this is an activation: a hidden layer, whose inputs are its neurons.
     fn is_activation(&self) -> bool {
         false
+    }
+
+    /// What this makes of logits when it is the last operator: none for operators that do not keep the
+    /// order of all elements of a sample.
+    fn head(&self, _input: &Shape) -> Option<Head> {
+        None
     }
 
     /// Whether the output has the input's numbers in the input's order, so that no work is done.

@@ -1,7 +1,9 @@
 //! Properties of whole networks: execution, derivatives and bounds agree with each other, on random
 //! networks of every family.
 
-use deepconcolic_network::{Nature, Network, Pass, Point, Row, Seed};
+use deepconcolic_network::{
+    Head, Nature, Network, NetworkBuilder, Operator, Pass, Point, Row, Seed, Shape, ops,
+};
 use deepconcolic_testing::{Family, Random, network};
 
 const SEEDS: u64 = 6;
@@ -355,6 +357,36 @@ fn layers_are_in_the_file_s_order_whatever_the_kernels_use() {
                 let near = y.abs_diff(py) <= 1 && x.abs_diff(px) <= 1;
                 assert_eq!((a[e] - b[e]).abs() > 1e-12, near, "{c} {y} {x}");
             }
+        }
+    }
+}
+
+/// A network that ends in an operator on a tensor of this shape.
+fn ending_in(op: impl Operator + 'static, shape: &[usize]) -> Network {
+    let shape = Shape::new(shape.to_vec()).unwrap();
+    let (mut builder, x) = NetworkBuilder::new("x", shape);
+    let v = builder
+        .add(ops::Elementwise::new(ops::Relu), &[x], "relu")
+        .unwrap();
+    let y = builder.add(op, &[v], "last").unwrap();
+    builder.finish(&[("y", y)], 0).unwrap()
+}
+
+#[test]
+fn a_last_operator_that_keeps_the_order_of_all_logits_is_a_head_and_no_layer() {
+    let sigmoid = || ops::Elementwise::new(ops::Sigmoid);
+    for (network, head) in [
+        (ending_in(ops::Softmax::new(1), &[1, 3]), Head::Softmax),
+        (ending_in(ops::Softmax::log(1), &[1, 3]), Head::LogSoftmax),
+        (ending_in(sigmoid(), &[1, 3]), Head::Sigmoid),
+        // Two groups that each add up to one keep no order between them.
+        (ending_in(ops::Softmax::new(1), &[1, 3, 2]), Head::Identity),
+    ] {
+        assert_eq!(network.head(), head);
+        assert_eq!(network.layers().len(), 1, "{head:?}");
+        let x: Vec<f32> = (0..network.input_elements()).map(|i| i as f32).collect();
+        if head != Head::Identity {
+            assert_eq!(network.logits(&x), x);
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::fmt::Debug;
 
-use crate::Scalar;
 use crate::operator::Nature;
+use crate::{Head, Scalar};
 
 /// A continuous function of one number.
 ///
@@ -39,6 +39,11 @@ pub trait Curve: Debug + Send + Sync + 'static {
     /// Whether this is an activation.
     fn is_activation(&self) -> bool {
         true
+    }
+
+    /// What this makes of logits when it is the last operator.
+    fn head(&self) -> Option<Head> {
+        None
     }
 
     /// Whether the function is defined on all of an interval.

@@ -8,7 +8,7 @@ use crate::operator::{
     Scratch,
 };
 use crate::plain::StraightPart;
-use crate::{Order, Scalar, Shape};
+use crate::{Head, Order, Scalar, Shape};
 
 /// A curve applied to every element of one tensor.
 #[derive(Clone, Debug)]
@@ -54,6 +54,10 @@ impl<C: Curve> Operator for Elementwise<C> {
 
     fn is_activation(&self) -> bool {
         self.curve.is_activation()
+    }
+
+    fn head(&self, _input: &Shape) -> Option<Head> {
+        self.curve.head()
     }
 
     fn cone(&self, _: usize, _: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {

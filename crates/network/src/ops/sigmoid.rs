@@ -1,6 +1,7 @@
 //! Sigmoid: the logistic function.
 
 use super::curve::Curve;
+use crate::Head;
 
 /// `1 / (1 + exp(-x))`.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,10 @@ pub(super) fn logistic_slope(x: f64) -> f64 {
 impl Curve for Sigmoid {
     fn kind(&self) -> &'static str {
         "Sigmoid"
+    }
+
+    fn head(&self) -> Option<Head> {
+        Some(Head::Sigmoid)
     }
 
     fn value(&self, x: f64) -> f64 {

@@ -6,7 +6,7 @@ use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
 };
-use crate::{Order, Scalar, Shape};
+use crate::{Head, Order, Scalar, Shape};
 
 /// `exp(x)` divided by its sum along an axis, or the logarithm of that.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,16 @@ fn sums_of_others(x: &[f64]) -> Vec<f64> {
 impl Operator for Softmax {
     fn kind(&self) -> &'static str {
         if self.log { "LogSoftmax" } else { "Softmax" }
+    }
+
+    fn head(&self, input: &Shape) -> Option<Head> {
+        // Several groups of elements that each add up to one keep no order among them.
+        let all = input.dims()[self.axis] == input.elements();
+        all.then_some(if self.log {
+            Head::LogSoftmax
+        } else {
+            Head::Softmax
+        })
     }
 
     fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
