@@ -12,22 +12,14 @@
 //! This crate depends on the network and on what is asked of it, and on nothing that searches.
 
 pub mod audit;
-mod backward;
+mod bounds;
 mod bytes;
 mod certificate;
-mod cone;
-mod context;
-mod corner;
 mod decode;
 mod digest;
 mod encode;
 mod error;
-mod float;
-mod grounds;
-mod joint;
-mod leaf;
-mod lines;
-mod narrow;
+mod inference;
 pub mod pair;
 mod question;
 mod verdict;
@@ -37,7 +29,7 @@ pub use audit::Audit;
 pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 pub use digest::{Digest, hex, sha256};
 pub use error::{Rejection, Unsupported};
-pub use grounds::Grounds;
+pub use inference::grounds::Grounds;
 pub use pair::{PairClaim, PairJudge, Standing};
 pub use question::{Atom, Case, Term, cases};
 pub use verdict::{Accepted, Bound, Expectation, check, check_each};

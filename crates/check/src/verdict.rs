@@ -4,13 +4,13 @@ use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use rayon::prelude::*;
 
+use crate::bounds::cone::Cone;
+use crate::bounds::context::Context;
+use crate::bounds::corner;
+use crate::bounds::leaf::Judge;
 use crate::certificate::{Certificate, Entry, Proof, Region, Tree};
-use crate::cone::Cone;
-use crate::context::Context;
-use crate::corner;
 use crate::digest::{Digest, hex};
 use crate::error::Rejection;
-use crate::leaf::Judge;
 use crate::question::{Atom, Case, cases};
 
 /// What a certificate is supposed to be about.

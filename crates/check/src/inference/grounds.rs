@@ -13,7 +13,7 @@ use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Signa
 
 use crate::certificate::{Certificate, Region};
 use crate::error::Rejection;
-use crate::joint::{self, Conjunction};
+use crate::inference::joint::{self, Conjunction};
 use crate::question::{Atom, Reader, Term, cases};
 use crate::verdict::parse;
 

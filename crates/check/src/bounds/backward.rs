@@ -14,9 +14,9 @@
     reason = "loops over lanes, inlined into the function compiled for wide vectors"
 )]
 
+use crate::bounds::cone::{Cone, Step, Sums};
+use crate::bounds::lines::{Line, range};
 use crate::certificate::Region;
-use crate::cone::{Cone, Step, Sums};
-use crate::lines::{Line, range};
 
 /// Sums pulled back at once.
 pub(crate) const LANES: usize = 16;

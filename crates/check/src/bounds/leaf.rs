@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::backward::{LANES, Lanes, Pull, Reach, UnitLines};
+use crate::bounds::backward::{LANES, Lanes, Pull, Reach, UnitLines};
+use crate::bounds::cone::{Cone, Curves, Step};
+use crate::bounds::context::Context;
+use crate::bounds::float;
+use crate::bounds::lines::{kink, lines};
+use crate::bounds::narrow::{Layouts, Narrow};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
-use crate::cone::{Cone, Curves, Step};
-use crate::context::Context;
-use crate::float;
-use crate::lines::{kink, lines};
-use crate::narrow::{Layouts, Narrow};
 use crate::question::Atom;
 
 /// A part of the region: a node of the tree with what the splits above it say.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use deepconcolic_network::Point;
 use deepconcolic_spec::{Comparison, Formula, Input, Var};
 
-use crate::grounds::{Limit, Terms, key, sorted};
+use crate::inference::grounds::{Limit, Terms, key, sorted};
 use crate::question::{Atom, Reader, Term};
 
 /// Most alternatives taken for one formula.

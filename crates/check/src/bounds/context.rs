@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
-use crate::backward::{LANES, Pull, Reach, UnitLines};
+use crate::bounds::backward::{LANES, Pull, Reach, UnitLines};
+use crate::bounds::cone::{Cone, Curves, Step, needed};
+use crate::bounds::lines::{is_flat, lines, range};
 use crate::certificate::{Region, Unit};
-use crate::cone::{Cone, Curves, Step, needed};
 use crate::error::Unsupported;
-use crate::lines::{is_flat, lines, range};
 
 /// Bounds of units over a box.
 pub(crate) struct Context<'a> {

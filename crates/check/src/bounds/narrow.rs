@@ -1,14 +1,14 @@
 //! Bounds over one small box, where most curves are settled: what is zero all over the box is left out
-//! of every pass. The argument about rounding is that of [`crate::backward`], term by term.
+//! of every pass. The argument about rounding is that of [`crate::bounds::backward`], term by term.
 
 #![expect(
     clippy::inline_always,
     reason = "inlined into the function compiled for wide vectors"
 )]
 
-use crate::backward::{LANES, Lanes, Reach, lowered, most_terms};
-use crate::cone::{Cone, Curves, Step, Sums};
-use crate::lines::{Line, is_settled, lines};
+use crate::bounds::backward::{LANES, Lanes, Reach, lowered, most_terms};
+use crate::bounds::cone::{Cone, Curves, Step, Sums};
+use crate::bounds::lines::{Line, is_settled, lines};
 
 /// A curve that is not zero over the box, with its lines.
 struct Bent {
@@ -339,8 +339,8 @@ mod tests {
     use deepconcolic_testing::{Family, Random, network};
 
     use super::*;
+    use crate::bounds::context::Context;
     use crate::certificate::Region;
-    use crate::context::Context;
 
     /// The cone of all logits, its reach over a region and bounds of its units there, if all its
     /// operators are supported.

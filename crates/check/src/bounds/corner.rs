@@ -11,8 +11,8 @@
 
 use deepconcolic_network::{Pass, Point};
 
-use crate::cone::{Cone, Step};
-use crate::context::Context;
+use crate::bounds::cone::{Cone, Step};
+use crate::bounds::context::Context;
 use crate::question::Atom;
 
 /// The largest value that a condition has in executions over the context's box, if the condition is on

@@ -5,8 +5,8 @@
 //! whatever order it is added up, and an error that comes in is scaled by the weights. A bound that
 //! clears zero by more than the result also rules out executions.
 
-use crate::backward::Reach;
-use crate::cone::{Cone, Step};
+use crate::bounds::backward::Reach;
+use crate::bounds::cone::{Cone, Step};
 use crate::question::Atom;
 
 /// Half the distance from 1 to the next single-precision number, doubled for safety.

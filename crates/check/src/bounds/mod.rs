@@ -1,0 +1,11 @@
+//! Bounds of a network's values over a box, computed here and nowhere else: what a certificate's numbers
+//! are judged by. `docs/certificates.md` has the argument.
+
+pub(crate) mod backward;
+pub(crate) mod cone;
+pub(crate) mod context;
+pub(crate) mod corner;
+pub(crate) mod float;
+pub(crate) mod leaf;
+pub(crate) mod lines;
+pub(crate) mod narrow;
