@@ -6,11 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::State;
-use deepconcolic_check::{
-    Bound, Certificate, Digest, Expectation, Grounds, Region, Slot, check, hex,
-};
-use deepconcolic_formats::LoadOptions;
-use deepconcolic_network::Network;
+use deepconcolic_check::{Certificate, Expectation, Grounds, Slot, check};
 use deepconcolic_proofs::regions;
 use deepconcolic_spec::criteria::BitSet;
 use rayon::prelude::*;
@@ -18,8 +14,8 @@ use rayon::prelude::*;
 use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
 use crate::replay::{Replay, RunOnDisk};
-use crate::verify::{CERTIFICATE, RECORD, Record, question, read};
-use crate::{Outcome, model, outcome, prove};
+use crate::verify::read;
+use crate::{Outcome, check_verify, outcome, prove};
 
 /// Requirements named that do not follow from certificates.
 const SHOWN: usize = 5;
@@ -46,40 +42,7 @@ impl Check {
         if self.folder.join(outcome::SUMMARY).exists() {
             return self.run_folder();
         }
-        let record = self.record()?;
-        let path = self.model.as_ref().unwrap_or(&record.model);
-        let options = LoadOptions {
-            mean: record.mean.clone(),
-            std: record.std.clone(),
-            input_shape: record.input_shape.clone(),
-        };
-        let loaded = deepconcolic_formats::load(path, &options)?;
-        let digest = model::digest(&loaded);
-        let network = loaded.network;
-        let (requirement, region) = question(&record.property, &network)?;
-        let mut out = io::stdout().lock();
-        let file = self.folder.join(CERTIFICATE);
-        if record.verdict != "unsat" {
-            writeln!(out, "no certificate: the verdict is {}", record.verdict)?;
-            return Ok(Status::Done);
-        }
-        let requirements = [requirement.to_string()];
-        let subject = Subject {
-            network: &network,
-            model: digest,
-            regions: &[region],
-            requirements: Some(&requirements),
-        };
-        match subject.check(&file)? {
-            Ok(line) => {
-                writeln!(out, "{}: accepted; {line}", file.display())?;
-                Ok(Status::Done)
-            }
-            Err(reason) => {
-                writeln!(out, "{}: rejected: {reason}", file.display())?;
-                Ok(Status::GateFailed)
-            }
-        }
+        check_verify::judge(&self.folder, self.model.as_deref())
     }
 
     /// A run: its suite is run again, its certificates are judged, and every requirement that it says
@@ -138,18 +101,6 @@ impl Check {
         } else {
             Status::GateFailed
         })
-    }
-
-    fn record(&self) -> Result<Record, Failure> {
-        let path = self.folder.join(RECORD);
-        let bytes = fs::read(&path).map_err(|e| {
-            let folder = self.folder.display();
-            Failure::Usage(format!(
-                "{folder} has no readable {RECORD} ({e}); name a folder that `run` or `verify --out` wrote"
-            ))
-        })?;
-        serde_json::from_slice(&bytes)
-            .map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))
     }
 }
 
@@ -214,45 +165,4 @@ fn unshown(run: &RunOnDisk, grounds: &Grounds) -> (usize, Vec<String>) {
     let not = all.filter(|(_, follows)| !follows);
     let unshown = not.map(|((&row, &slot), _)| label(row, slot)).collect();
     (rows.len(), unshown)
-}
-
-/// What certificates of a folder must be about.
-pub struct Subject<'a> {
-    /// The network at hand.
-    pub network: &'a Network,
-    /// Its fingerprint.
-    pub model: Digest,
-    /// The boxes.
-    pub regions: &'a [Region],
-    /// The requirements, if they are known.
-    pub requirements: Option<&'a [String]>,
-}
-
-impl Subject<'_> {
-    /// Checks one certificate file: what it shows, or why it is rejected.
-    pub fn check(&self, file: &Path) -> Result<Result<String, String>, Failure> {
-        let bytes = read(file)?;
-        let model = self.model;
-        let expectation = Expectation {
-            model: &model,
-            regions: Some(self.regions),
-            requirements: self.requirements,
-        };
-        let checked = Certificate::from_bytes(&bytes)
-            .and_then(|certificate| check(self.network, &certificate, &expectation));
-        Ok(match checked {
-            Ok(accepted) => {
-                let clear = |bound: &&Bound| bound.value < -bound.margin;
-                Ok(format!(
-                    "{} requirements cannot be met by model {} in its region ({} leaves); for {} of \
-                     them single-precision rounding cannot change that",
-                    accepted.bounds.len(),
-                    hex(&model),
-                    accepted.leaves,
-                    accepted.bounds.iter().filter(clear).count()
-                ))
-            }
-            Err(reason) => Err(reason.to_string()),
-        })
-    }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod check_verify;
 mod coverage;
 mod criteria;
 mod demo;
