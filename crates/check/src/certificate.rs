@@ -22,11 +22,18 @@ impl Region {
         input.len() == self.lower.len() && inside.all(|inside| inside)
     }
 
+    /// Whether any input lies in it.
+    pub fn is_inhabited(&self) -> bool {
+        let mut ends = self.lower.iter().zip(&self.upper);
+        ends.all(|(l, u)| l <= u)
+    }
+
     /// Whether every input of another box lies in this one.
     pub fn contains(&self, other: &Self) -> bool {
         let below = self.lower.iter().zip(&other.lower).all(|(a, b)| a <= b);
         let above = self.upper.iter().zip(&other.upper).all(|(a, b)| a >= b);
-        self.lower.len() == other.lower.len() && below && above
+        let same = self.lower.len() == other.lower.len() && self.upper.len() == other.upper.len();
+        same && below && above
     }
 }
 

@@ -22,6 +22,7 @@ mod error;
 mod inference;
 pub mod pair;
 mod question;
+mod region;
 mod verdict;
 pub mod witness;
 
@@ -32,5 +33,6 @@ pub use error::{Rejection, Unsupported};
 pub use inference::grounds::Grounds;
 pub use pair::{PairClaim, PairJudge, Standing};
 pub use question::{Atom, Case, Term, cases};
+pub use region::{SearchBox, regions};
 pub use verdict::{Accepted, Bound, Expectation, check, check_each};
 pub use witness::{Claim, Confirmed, Slot, Witnesses};

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::State;
-use deepconcolic_check::{Certificate, Expectation, Grounds, Slot, check};
-use deepconcolic_proofs::regions;
+use deepconcolic_check::{Certificate, Expectation, Grounds, Slot, check, regions};
 use deepconcolic_spec::criteria::BitSet;
 use rayon::prelude::*;
 
@@ -52,7 +51,7 @@ impl Check {
         let run = RunOnDisk::open(&self.folder, self.model.as_deref())?;
         let mut out = io::stdout().lock();
         let boxes = regions(&run.space, &run.seeds).into_iter();
-        let mut grounds = Grounds::new(&run.network, boxes.map(|(region, _)| region).collect());
+        let mut grounds = Grounds::new(&run.network, boxes.map(|part| part.region).collect());
         let files = certificates(&self.folder)?;
         let (mut accepted, mut by_executions) = (0, 0);
         for file in &files {

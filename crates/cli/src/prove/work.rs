@@ -248,11 +248,10 @@ impl<'a> Work<'a> {
         }
         let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
             let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));
-            let root = (0..self.boxes.len()).find(both)?;
+            let part = (0..self.boxes.len()).find(both)?;
             Some(FoundPair {
                 slot: asked[number].0,
-                // Balls are as many as seeds and in their order; other boxes have no seed of their own.
-                root: root.min(self.stage.seeds.len() - 1),
+                root: self.seed_of(part),
                 inputs,
             })
         });
@@ -263,6 +262,13 @@ impl<'a> Work<'a> {
             record(campaign, &round)?;
         }
         Ok(())
+    }
+
+    /// The seed whose ball a box is, by number; the first if it is none's.
+    fn seed_of(&self, part: usize) -> usize {
+        let seeds = self.stage.seeds;
+        let is_own = |&seed: &usize| seeds.input(seed) == &self.boxes[part].1[..];
+        (0..seeds.len()).find(is_own).unwrap_or(0)
     }
 
     /// Takes over what was shown, and keeps it.
