@@ -147,6 +147,32 @@ def make_mlp():
     np.savez_compressed(FOLDER / "data_mlp.npz", x=data, y=labels)
 
 
+def make_attention():
+    """One head of attention over five tokens, with a gate: products of two computed tensors."""
+    g = Graph(60)
+    for name in ["query", "key", "value"]:
+        g.normal(name + ".weight", 4, 4)
+        g.node("MatMul", ["tokens", name + ".weight"], name, name=name)
+    g.node("Transpose", ["key"], "key_t", name="transpose", perm=[0, 2, 1])
+    g.node("MatMul", ["query", "key_t"], "scores", name="scores")
+    g.weight("scale", np.array(0.5, np.float32))
+    g.node("Mul", ["scores", "scale"], "scaled", name="scaled")
+    g.node("Softmax", ["scaled"], "weights", name="softmax", axis=2)
+    g.node("MatMul", ["weights", "value"], "mixed", name="mixed")
+    g.node("Add", ["tokens", "mixed"], "sum", name="residual")
+    g.normal("stack", 1, 5, 5)
+    g.node("MatMul", ["stack", "sum"], "stirred", name="stirred")
+    g.node("Relu", ["stirred"], "active", name="relu")
+    g.node("Sigmoid", ["sum"], "gate", name="gate")
+    g.node("Mul", ["active", "gate"], "gated", name="gated")
+    g.node("Flatten", ["gated"], "flat", name="flatten", axis=1)
+    g.gemm("flat", 20, 3, "output", "fc")
+    inputs = [("tokens", FLOAT, ["batch", 5, 4])]
+    model = g.model("attention", inputs, [("output", FLOAT, ["batch", 3])], 13)
+    x = g.random.normal(size=(SAMPLES, 5, 4)).astype(np.float32)
+    save("attention", model, x, "output", ["stirred", "sum"])
+
+
 def make_cnn_nchw():
     g = Graph(20)
     r = g.random
@@ -266,5 +292,5 @@ def make_unsupported():
 
 
 for make in (make_mlp, make_cnn_nchw, make_cnn_nhwc, make_external, make_smooth,
-             make_two_outputs, make_unsupported):
+             make_two_outputs, make_attention, make_unsupported):
     make()

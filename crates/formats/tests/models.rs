@@ -20,7 +20,7 @@ const ZOO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/onnx-zoo
 type Expected = (&'static str, &'static str, &'static [usize]);
 
 /// Every model of `testdata` that loads, with its hidden layers.
-const MODELS: [(&str, &[Expected]); 6] = [
+const MODELS: [(&str, &[Expected]); 7] = [
     ("mlp", &[("relu1", "Relu", &[8]), ("a2", "Relu", &[6])]),
     (
         "cnn_nchw",
@@ -40,6 +40,10 @@ const MODELS: [(&str, &[Expected]); 6] = [
         ],
     ),
     ("two_outputs", &[("relu", "Relu", &[6])]),
+    (
+        "attention",
+        &[("relu", "Relu", &[5, 4]), ("gate", "Sigmoid", &[5, 4])],
+    ),
 ];
 
 /// The largest difference that passes, relative to the largest number of the sample.

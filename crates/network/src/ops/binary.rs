@@ -260,7 +260,7 @@ fn operands<'a, T>(inputs: &'a [Operand<'a, T>]) -> [&'a Operand<'a, T>; 2] {
 }
 
 /// The numbers of the variable operands, the first before the second.
-fn held<T: Scalar>(batch: &Batch<'_, T>) -> Phase<T> {
+pub(super) fn held<T: Scalar>(batch: &Batch<'_, T>) -> Phase<T> {
     let variable: Vec<_> = batch.inputs.iter().filter(|i| !i.constant).collect();
     let each = variable.iter().map(|i| i.shape.elements()).sum();
     let mut values = Vec::with_capacity(batch.samples * each);
@@ -273,7 +273,7 @@ fn held<T: Scalar>(batch: &Batch<'_, T>) -> Phase<T> {
 }
 
 /// The numbers of an operand where they are known, else zeros.
-struct Known<'a, T>(Option<&'a [T]>);
+pub(super) struct Known<'a, T>(pub Option<&'a [T]>);
 
 impl<T: Scalar> Known<'_, T> {
     fn at(&self, index: usize) -> T {
@@ -282,7 +282,10 @@ impl<T: Scalar> Known<'_, T> {
 }
 
 /// Both operands, from the model or from what [`held`] kept.
-fn known<'a, T: Scalar>(call: &Backward<'a, T>, phase: &PhaseRow<'a, T>) -> [Known<'a, T>; 2] {
+pub(super) fn known<'a, T: Scalar>(
+    call: &Backward<'a, T>,
+    phase: &PhaseRow<'a, T>,
+) -> [Known<'a, T>; 2] {
     let mut rest = match *phase {
         PhaseRow::Values(values) => Some(values),
         _ => None,

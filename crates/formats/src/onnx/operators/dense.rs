@@ -1,6 +1,6 @@
-//! Matrix products: Gemm and `MatMul` by a constant.
+//! Matrix products: Gemm, and `MatMul` of constants and of computed tensors.
 
-use deepconcolic_network::ops::{Add, Binary, Dense, Mul, Transpose};
+use deepconcolic_network::ops::{Add, Binary, Dense, MatMul, Mul, Transpose, View};
 use deepconcolic_network::{Order, Shape, Tensor};
 
 use super::activation;
@@ -108,20 +108,50 @@ pub fn matrix(
     Ok((columns, rows, turned))
 }
 
-/// A product along the last axis; the weights are the right or the left operand.
+/// A product along the last axis. One constant matrix, on the right or the left, is a dense layer.
 pub fn mat_mul(context: &mut Context<'_>) -> Outputs {
     let (a, b) = (context.tensor(0)?, context.tensor(1)?);
-    if context.builder.known(b).is_some() {
+    let is_matrix = |context: &Context<'_>, t: Tensor| {
+        let shape = context.builder.shape(t);
+        let before = shape.rank().saturating_sub(2);
+        context.builder.known(t).is_some() && shape.dims()[..before].iter().all(|&d| d == 1)
+    };
+    if is_matrix(context, b) {
         let (shape, weights) = context.known(1)?;
         return float(times_right(context, a, &shape, weights)?);
     }
-    if context.builder.known(a).is_none() {
-        return Err(
-            "a product of two tensors that both depend on the input (attention) is not supported"
-                .into(),
-        );
+    let stacked = context.builder.shape(a).rank() > 2;
+    if is_matrix(context, a) && !stacked {
+        return float(times_left(context, b)?);
     }
-    float(times_left(context, b)?)
+    float(stacks(context, a, b)?)
+}
+
+/// Stacks of matrices, computed or constant. A vector is a matrix of one row (on the left) or one column
+/// (on the right) whose axis then vanishes.
+fn stacks(context: &mut Context<'_>, a: Tensor, b: Tensor) -> Result<Tensor, String> {
+    let dims = |context: &Context<'_>, t: Tensor| context.builder.shape(t).dims().to_vec();
+    let (dims_a, dims_b) = (dims(context, a), dims(context, b));
+    let a = match dims_a[..] {
+        [n] => context.add(View::new(Shape::new([1, n])?), &[a])?,
+        _ => a,
+    };
+    let b = match dims_b[..] {
+        [n] => context.add(View::new(Shape::new([n, 1])?), &[b])?,
+        _ => b,
+    };
+    let product = context.add(MatMul, &[a, b])?;
+    let mut left = dims(context, product);
+    if dims_b.len() == 1 {
+        left.pop();
+    }
+    if dims_a.len() == 1 {
+        left.remove(left.len() - if dims_b.len() == 1 { 1 } else { 2 });
+    }
+    if left.len() == context.builder.shape(product).rank() {
+        return Ok(product);
+    }
+    context.add(View::new(Shape::new(left)?), &[product])
 }
 
 fn times_right(
