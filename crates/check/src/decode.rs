@@ -1,4 +1,7 @@
-//! Bytes to certificate.
+//! Bytes to certificate. Units come as the model file has them; what it does not have becomes a unit of
+//! no node, which no proof can use.
+
+use deepconcolic_network::Network;
 
 use crate::bytes::Reader;
 use crate::certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
@@ -7,8 +10,9 @@ use crate::encode::MAGIC;
 use crate::error::Rejection;
 
 impl Certificate {
-    /// Reads a certificate file. Nothing is claimed about what it says; see [`crate::check`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejection> {
+    /// Reads a certificate file about a network. Nothing is claimed about what it says; see
+    /// [`crate::check`].
+    pub fn from_bytes(bytes: &[u8], network: &Network) -> Result<Self, Rejection> {
         let Some((content, seal)) = bytes.split_last_chunk::<32>() else {
             return Err(Rejection::Format("the file is too short".into()));
         };
@@ -17,11 +21,18 @@ impl Certificate {
             return Err(Rejection::Format(reason.into()));
         }
         let mut reader = Reader::new(content);
-        if reader.raw(MAGIC.len())? != MAGIC {
-            return Err(Rejection::Format("it does not begin as one".into()));
+        match reader.raw(MAGIC.len())? {
+            begin if begin == MAGIC => {}
+            b"DCCERT1\n" => {
+                let reason =
+                    "an earlier version of this program wrote it; make it again with this one";
+                return Err(Rejection::Format(reason.into()));
+            }
+            _ => return Err(Rejection::Format("it does not begin as one".into())),
         }
         let mut certificate = Self::default();
         certificate.model.copy_from_slice(reader.raw(32)?);
+        let names = Names::read(&mut reader, network)?;
         let regions = reader.length(1)?;
         for _ in 0..regions {
             let elements = reader.length(16)?;
@@ -33,7 +44,9 @@ impl Certificate {
         }
         let entries = reader.length(1)?;
         for _ in 0..entries {
-            certificate.entries.push(entry(&mut reader, regions)?);
+            certificate
+                .entries
+                .push(entry(&mut reader, regions, &names)?);
         }
         if reader.is_empty() {
             Ok(certificate)
@@ -43,14 +56,51 @@ impl Certificate {
     }
 }
 
-fn entry(reader: &mut Reader<'_>, regions: usize) -> Result<Entry, Rejection> {
+/// A unit that no network has.
+const NOWHERE: u32 = u32::MAX;
+
+/// The nodes that a certificate speaks of, by the numbers it gives them.
+struct Names<'a> {
+    network: &'a Network,
+    nodes: Vec<Option<usize>>,
+}
+
+impl<'a> Names<'a> {
+    fn read(reader: &mut Reader<'_>, network: &'a Network) -> Result<Self, Rejection> {
+        let count = reader.length(1)?;
+        let nodes = (0..count).map(|_| Ok(network.node_named(text(reader, "a name")?)));
+        let nodes = nodes.collect::<Result<_, Rejection>>()?;
+        Ok(Self { network, nodes })
+    }
+
+    /// The unit as the network stores it.
+    fn unit(&self, unit: Unit) -> Unit {
+        let node = self.nodes.get(unit.node as usize).copied().flatten();
+        let stored = node.and_then(|node| {
+            let element = self.network.node_stored_index(node, unit.element as usize);
+            Some((node as u32, element? as u32))
+        });
+        let (node, element) = stored.unwrap_or((NOWHERE, NOWHERE));
+        Unit {
+            node,
+            element,
+            part: unit.part,
+        }
+    }
+}
+
+fn text<'a>(reader: &mut Reader<'a>, what: &str) -> Result<&'a str, Rejection> {
     let length = reader.length(1)?;
     let text = std::str::from_utf8(reader.raw(length)?);
-    let text = text.map_err(|_| Rejection::Format("a requirement is not UTF-8".into()))?;
+    text.map_err(|_| Rejection::Format(format!("{what} is not UTF-8")))
+}
+
+fn entry(reader: &mut Reader<'_>, regions: usize, names: &Names<'_>) -> Result<Entry, Rejection> {
+    let text = text(reader, "a requirement")?;
     let mut proofs = Vec::new();
     for _ in 0..regions {
         let cases = reader.length(1)?;
-        let each = (0..cases).map(|_| proof(reader));
+        let each = (0..cases).map(|_| proof(reader, names));
         proofs.push(each.collect::<Result<_, _>>()?);
     }
     Ok(Entry {
@@ -67,12 +117,12 @@ fn unit(reader: &mut Reader<'_>) -> Result<Unit, Rejection> {
     })
 }
 
-fn proof(reader: &mut Reader<'_>) -> Result<Proof, Rejection> {
+fn proof(reader: &mut Reader<'_>, names: &Names<'_>) -> Result<Proof, Rejection> {
     let nodes = reader.length(1)?;
     (0..nodes)
         .map(|_| match reader.byte()? {
-            0 => leaf(reader).map(Tree::Leaf),
-            1 => Ok(Tree::Split(Split::Phase(unit(reader)?))),
+            0 => leaf(reader, names).map(Tree::Leaf),
+            1 => Ok(Tree::Split(Split::Phase(names.unit(unit(reader)?)))),
             2 => Ok(Tree::Split(Split::Input {
                 element: reader.index()?,
                 at: reader.double()?,
@@ -83,7 +133,7 @@ fn proof(reader: &mut Reader<'_>) -> Result<Proof, Rejection> {
         .collect()
 }
 
-fn leaf(reader: &mut Reader<'_>) -> Result<Leaf, Rejection> {
+fn leaf(reader: &mut Reader<'_>, names: &Names<'_>) -> Result<Leaf, Rejection> {
     let factors = reader.length(5)?;
     let factors = (0..factors).map(|_| Ok((reader.index()?, reader.single()?)));
     let factors = factors.collect::<Result<_, Rejection>>()?;
@@ -103,8 +153,9 @@ fn leaf(reader: &mut Reader<'_>) -> Result<Leaf, Rejection> {
             last.element = next.ok_or_else(|| Rejection::Format("an index is too large".into()))?;
             last.part = 0;
         }
-        slopes.push((last, reader.byte()?));
+        slopes.push((names.unit(last), reader.byte()?));
     }
+    slopes.sort_by_key(|&(unit, _)| unit);
     let multipliers = reader.length(4)?;
     let multipliers = (0..multipliers).map(|_| reader.single());
     Ok(Leaf {

@@ -60,12 +60,13 @@ impl Check {
                 regions: None,
                 requirements: None,
             };
-            let judged = Certificate::from_bytes(&read(file)?).and_then(|certificate| {
-                check(&run.network, &certificate, &expectation)?;
-                grounds.learn(&run.network, &certificate)?;
-                let entries = certificate.entries.iter();
-                Ok(entries.filter(|e| e.is_about_executions()).count())
-            });
+            let judged =
+                Certificate::from_bytes(&read(file)?, &run.network).and_then(|certificate| {
+                    check(&run.network, &certificate, &expectation)?;
+                    grounds.learn(&run.network, &certificate)?;
+                    let entries = certificate.entries.iter();
+                    Ok(entries.filter(|e| e.is_about_executions()).count())
+                });
             match judged {
                 Ok(count) => {
                     accepted += 1;

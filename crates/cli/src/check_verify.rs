@@ -83,7 +83,7 @@ impl Subject<'_> {
             regions: Some(self.regions),
             requirements: self.requirements,
         };
-        let checked = Certificate::from_bytes(&bytes)
+        let checked = Certificate::from_bytes(&bytes, self.network)
             .and_then(|certificate| check(self.network, &certificate, &expectation));
         Ok(match checked {
             Ok(accepted) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_check::{Certificate, Digest, Region, hex};
+use deepconcolic_check::{Digest, Region, hex};
 use deepconcolic_network::{Network, Point};
 use deepconcolic_proofs::{Limits, Verdict, prove};
 use deepconcolic_spec::{Property, Requirement, Signature};
@@ -109,14 +109,14 @@ impl Verify {
         }
         if let Some(folder) = &self.out {
             let certificate = match &verdict {
-                Verdict::Infeasible(certificate) => Some(certificate.as_ref()),
+                Verdict::Infeasible(certificate) => Some(certificate.to_bytes(&network)),
                 _ => None,
             };
             self.save(
                 folder,
                 word,
                 &digest,
-                certificate,
+                certificate.as_deref(),
                 counterexample.as_deref(),
             )?;
         }
@@ -128,7 +128,7 @@ impl Verify {
         folder: &Path,
         word: &str,
         digest: &Digest,
-        certificate: Option<&Certificate>,
+        certificate: Option<&[u8]>,
         counterexample: Option<&str>,
     ) -> Result<(), Failure> {
         let record = Record {
@@ -143,7 +143,7 @@ impl Verify {
         };
         fs::create_dir_all(folder).map_err(|e| unwritable(folder, &e))?;
         if let Some(certificate) = certificate {
-            write(&folder.join(CERTIFICATE), &certificate.to_bytes())?;
+            write(&folder.join(CERTIFICATE), certificate)?;
         }
         if let Some(text) = counterexample {
             write(&folder.join("counterexample.txt"), text.as_bytes())?;

@@ -6,12 +6,13 @@
 //! commute with them; only where one meets an operator that does not commute is a Transpose
 //! really run. The file's own Transposes vanish the same way.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::network::{Constant, Layer, Network, Node, Place, Source, Value, ValueId};
+use crate::network::{Constant, Label, Layer, Network, Node, Place, Source, Value, ValueId};
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
 use crate::ops::{Transpose, reorder};
-use crate::{Head, Order, Scalar, Shape};
+use crate::{Head, Order, Plain, Scalar, Shape};
 
 /// A tensor of the network under construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct NetworkBuilder {
     tensors: Vec<Place>,
     layers: Vec<Layer>,
     input_name: String,
+    /// The tensor of the model file that is being computed, if there is a file.
+    origin: Option<String>,
 }
 
 impl NetworkBuilder {
@@ -49,6 +52,7 @@ impl NetworkBuilder {
             tensors: Vec::new(),
             layers: Vec::new(),
             input_name: input_name.to_owned(),
+            origin: None,
         };
         let value = builder.store(Source::Input, input.elements());
         let tensor = builder.hold(value, input);
@@ -91,6 +95,11 @@ impl NetworkBuilder {
         Ok(elements)
     }
 
+    /// From here on operators compute this tensor of the model file.
+    pub fn computing(&mut self, tensor: &str) {
+        self.origin = Some(tensor.to_owned());
+    }
+
     /// Adds an operator; `name` is kept for hidden layers. What depends on no input is computed
     /// here and now.
     pub fn add(
@@ -117,6 +126,7 @@ impl NetworkBuilder {
         if let Some(order) = op.as_reordering() {
             let mut place = self.tensors[inputs[0].0].clone();
             place.order = place.order.then(order);
+            self.relabel(&place, name);
             return Ok(self.name_place(place));
         }
         if op.is_view() {
@@ -136,6 +146,7 @@ impl NetworkBuilder {
             shape: stored,
             order,
         };
+        self.label(&place, name);
         if self.nodes.last().is_some_and(|n| n.op.is_activation()) {
             let before = places.into_iter().next().unwrap_or_else(|| place.clone());
             self.add_layer(before, place.clone(), name);
@@ -172,7 +183,9 @@ impl NetworkBuilder {
             nodes: self.nodes,
             layers,
         };
-        Ok(network.pruned())
+        let mut network = network.pruned();
+        network.tell_labels_apart();
+        Ok(network)
     }
 
     /// The logits that the answer is made from, and how.
@@ -320,9 +333,38 @@ impl NetworkBuilder {
             op,
             inputs: inputs.iter().map(|p| (p.value, p.shape.clone())).collect(),
             output,
+            label: Label {
+                name: String::new(),
+                place: Place {
+                    value: output,
+                    order: Order::identity(shape.rank()),
+                    shape: shape.clone(),
+                },
+            },
             shape,
         });
         output
+    }
+
+    /// Names the operator that was added last.
+    fn label(&mut self, place: &Place, name: &str) {
+        let name = self.origin.as_deref().unwrap_or(name).to_owned();
+        if let Some(node) = self.nodes.last_mut() {
+            let place = place.clone();
+            node.label = Label { name, place };
+        }
+    }
+
+    /// Notes how the output of an operator lies in the file, if it is reordered by what the same node
+    /// of the file became.
+    fn relabel(&mut self, place: &Place, name: &str) {
+        let name = self.origin.as_deref().unwrap_or(name);
+        if let Source::Node(node) = self.values[place.value].source {
+            let label = &mut self.nodes[node].label;
+            if label.name == name {
+                label.place = place.clone();
+            }
+        }
     }
 
     fn add_layer(&mut self, pre: Place, post: Place, name: &str) {
@@ -349,6 +391,22 @@ fn is_read(nodes: &[Node], value: ValueId) -> bool {
 }
 
 impl Network {
+    /// The second operator with units that a node of the file became is `name#2`, and so on.
+    fn tell_labels_apart(&mut self) {
+        let mut seen = BTreeMap::new();
+        for at in 0..self.nodes.len() {
+            if matches!(self.plain(at), Plain::Affine | Plain::Opaque) {
+                continue;
+            }
+            let name = &mut self.nodes[at].label.name;
+            let count = seen.entry(name.clone()).or_insert(0);
+            *count += 1;
+            if *count > 1 {
+                *name = format!("{name}#{count}");
+            }
+        }
+    }
+
     /// Without the operators that no output needs.
     fn pruned(mut self) -> Self {
         let needed = self.ancestors(self.outputs.iter().map(|(_, place)| place.value));

@@ -65,6 +65,16 @@ pub(crate) struct Node {
     pub output: ValueId,
     pub shape: Shape,
     pub nature: Nature,
+    pub label: Label,
+}
+
+/// What a node is called outside this program, and how its output lies in the model file.
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    /// The name of the tensor of the file that it computes.
+    pub name: String,
+    /// Its output as the file orders it.
+    pub place: Place,
 }
 
 /// A tensor of the model file: which stored tensor it is, and how its axes are ordered there.

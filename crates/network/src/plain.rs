@@ -85,6 +85,30 @@ impl Network {
         self.layers.iter().position(|layer| layer.node == node)
     }
 
+    /// What the output of a node is called in the model file; no two nodes that are a curve or an
+    /// extreme share a name.
+    pub fn node_name(&self, node: usize) -> &str {
+        &self.nodes[node].label.name
+    }
+
+    /// The node that is a curve or an extreme and has this name.
+    pub fn node_named(&self, name: &str) -> Option<usize> {
+        let unlike = |node: usize| matches!(self.plain(node), Plain::Affine | Plain::Opaque);
+        (0..self.nodes.len()).find(|&node| self.nodes[node].label.name == name && !unlike(node))
+    }
+
+    /// Where the model file has an element of a node's output.
+    pub fn node_file_index(&self, node: usize, stored: usize) -> usize {
+        self.nodes[node].label.place.file_index(stored)
+    }
+
+    /// Where an element of a node's output in the file's order is stored; none if there is no such
+    /// element.
+    pub fn node_stored_index(&self, node: usize, element: usize) -> Option<usize> {
+        let place = &self.nodes[node].label.place;
+        (element < place.shape.elements()).then(|| place.stored_index(element))
+    }
+
     /// Where a stored tensor comes from.
     pub fn origin(&self, value: usize) -> Origin {
         match self.values[value].source {

@@ -98,8 +98,8 @@ fn what_follows_is_never_executed() {
         let mut place = Place::new(&network, &model, &(region.clone(), point), []);
         let settled = place.settle(&asked, &PlaceLimits::default());
         assert!(place.nodes() > 0);
-        let bytes = settled.certificate.to_bytes();
-        let again = Certificate::from_bytes(&bytes).unwrap();
+        let bytes = settled.certificate.to_bytes(&network);
+        let again = Certificate::from_bytes(&bytes, &network).unwrap();
         let expectation = Expectation {
             model: &model,
             regions: Some(&again.regions),

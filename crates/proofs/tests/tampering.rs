@@ -65,8 +65,7 @@ fn certified() -> Vec<(Network, Certificate)> {
 }
 
 fn verdict(network: &Network, certificate: &Certificate) -> Result<(), Rejection> {
-    let again = Certificate::from_bytes(&certificate.to_bytes())?;
-    assert_eq!(again, *certificate);
+    let again = Certificate::from_bytes(&certificate.to_bytes(network), network)?;
     let model = sha256(b"model");
     let expectation = Expectation {
         model: &model,
@@ -74,6 +73,26 @@ fn verdict(network: &Network, certificate: &Certificate) -> Result<(), Rejection
         requirements: None,
     };
     check(network, &again, &expectation).map(|_| ())
+}
+
+#[test]
+fn a_certificate_is_read_as_it_was_written() {
+    for (network, certificate) in certified() {
+        let again = Certificate::from_bytes(&certificate.to_bytes(&network), &network);
+        assert_eq!(again, Ok(certificate));
+    }
+}
+
+#[test]
+fn a_certificate_of_the_first_version_is_refused_with_a_sentence() {
+    let (network, certificate) = certified().swap_remove(0);
+    let mut bytes = certificate.to_bytes(&network);
+    bytes.truncate(bytes.len() - 32);
+    bytes[..8].copy_from_slice(b"DCCERT1\n");
+    let seal = sha256(&bytes);
+    bytes.extend(seal);
+    let refused = Certificate::from_bytes(&bytes, &network).unwrap_err();
+    assert!(refused.to_string().contains("earlier version"), "{refused}");
 }
 
 #[test]
@@ -213,20 +232,20 @@ fn a_certificate_holds_for_its_own_question_only() {
 
 #[test]
 fn a_broken_seal_and_every_cut_are_noticed() {
-    let (_, certificate) = certified().swap_remove(0);
-    let bytes = certificate.to_bytes();
+    let (network, certificate) = certified().swap_remove(0);
+    let bytes = certificate.to_bytes(&network);
     for at in (0..bytes.len()).step_by(7) {
         let mut changed = bytes.clone();
         changed[at] ^= 0x10;
-        assert!(Certificate::from_bytes(&changed).is_err());
-        assert!(Certificate::from_bytes(&bytes[..at]).is_err());
+        assert!(Certificate::from_bytes(&changed, &network).is_err());
+        assert!(Certificate::from_bytes(&bytes[..at], &network).is_err());
     }
 }
 
 #[test]
 fn bytes_that_are_no_certificate_never_panic() {
     let (network, certificate) = certified().swap_remove(0);
-    let bytes = certificate.to_bytes();
+    let bytes = certificate.to_bytes(&network);
     let content = bytes.len() - 32;
     let mut random = deepconcolic_testing::Random::new(7);
     for _ in 0..300 {
@@ -237,7 +256,7 @@ fn bytes_that_are_no_certificate_never_panic() {
         }
         let seal = sha256(&changed);
         changed.extend(seal);
-        if let Ok(read) = Certificate::from_bytes(&changed) {
+        if let Ok(read) = Certificate::from_bytes(&changed, &network) {
             let model = read.model;
             let expectation = Expectation {
                 model: &model,

@@ -233,7 +233,7 @@ fn answer(folder: &Path, instance: &Instance, timeout: f64) -> Result<Ended, Ben
             let accepted = check(&network, &certificate, &expectation).is_ok();
             ended.word = if accepted { "unsat" } else { "unchecked" };
             ended.check_seconds = again.elapsed().as_secs_f64();
-            ended.bytes = certificate.to_bytes().len();
+            ended.bytes = certificate.to_bytes(&network).len();
         }
         Ok(Proven::Open { .. }) | Err(_) => {}
     }

@@ -102,7 +102,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         100.0 * share,
         found.witnesses.len(),
         found.certificate.entries.len(),
-        found.certificate.to_bytes().len(),
+        found.certificate.to_bytes(&network).len(),
         again.elapsed().as_secs_f64()
     );
     Ok(vec![

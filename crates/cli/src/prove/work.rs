@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
         }
         let learned = self.grounds.learn(self.stage.network, certificate);
         learned.map_err(|why| Failure::Internal(why.to_string()))?;
-        self.write(&certificate.to_bytes())
+        self.write(&certificate.to_bytes(self.stage.network))
     }
 
     /// Notes what is in the way of a requirement.

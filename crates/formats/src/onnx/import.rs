@@ -272,6 +272,8 @@ impl Import<'_> {
             })
             .collect();
         let name = self.layer_name(node);
+        self.builder
+            .computing(node.outputs.first().map_or("", |output| output));
         let mut context = Context {
             node,
             name: &name,
