@@ -37,11 +37,20 @@ pub fn clip(context: &mut Context<'_>) -> Outputs {
         let given = context.known_if_given(position)?;
         Ok(given.and_then(|v| v.first().copied()).unwrap_or(default))
     };
-    let low = bound(context, 1, "min", f64::NEG_INFINITY)?;
-    let high = bound(context, 2, "max", f64::INFINITY)?;
+    let low = unbounded(bound(context, 1, "min", f64::NEG_INFINITY)?);
+    let high = unbounded(bound(context, 2, "max", f64::INFINITY)?);
     let value = context.value(0)?;
     let result = context.add(Elementwise::new(Clip::new(low, high)?), &[value.tensor])?;
     typed(result, value.integer)
+}
+
+/// The largest number there is bounds nothing.
+fn unbounded(bound: f64) -> f64 {
+    match bound as f32 {
+        f32::MIN => f64::NEG_INFINITY,
+        f32::MAX => f64::INFINITY,
+        _ => bound,
+    }
 }
 
 pub fn elu(context: &mut Context<'_>) -> Outputs {
@@ -94,17 +103,21 @@ pub fn mish(context: &mut Context<'_>) -> Outputs {
 pub fn pow(context: &mut Context<'_>) -> Outputs {
     let (_, exponent) = context.known(1)?;
     let value = context.value(0)?;
-    let result = match exponent.as_slice() {
-        [e] => context.add(Elementwise::new(Power::new(*e)?), &[value.tensor])?,
-        _ => return Err("only a single exponent is supported".into()),
+    let [exponent] = *exponent.as_slice() else {
+        return Err("only a single exponent is supported".into());
     };
+    let result = context.add(Elementwise::new(Power::new(exponent)?), &[value.tensor])?;
+    if value.integer && (exponent < 0.0 || exponent.fract() != 0.0) {
+        return context.truncated(result, "such a power");
+    }
     typed(result, value.integer)
 }
 
 pub fn prelu(context: &mut Context<'_>) -> Outputs {
     context.known(1)?;
-    let inputs = [context.tensor(0)?, context.tensor(1)?];
-    float(context.add(PRelu, &inputs)?)
+    let (value, slope) = (context.value(0)?, context.value(1)?);
+    let result = context.add(PRelu, &[value.tensor, slope.tensor])?;
+    typed(result, value.integer && slope.integer)
 }
 
 pub fn reciprocal(context: &mut Context<'_>) -> Outputs {
@@ -112,7 +125,9 @@ pub fn reciprocal(context: &mut Context<'_>) -> Outputs {
 }
 
 pub fn relu(context: &mut Context<'_>) -> Outputs {
-    curve(context, Relu)
+    let value = context.value(0)?;
+    let result = context.add(Elementwise::new(Relu), &[value.tensor])?;
+    typed(result, value.integer)
 }
 
 pub fn selu(context: &mut Context<'_>) -> Outputs {

@@ -18,13 +18,33 @@ fn binary(context: &mut Context<'_>, op: impl Operator + 'static) -> Outputs {
 fn variadic(
     context: &mut Context<'_>,
     op: &(impl Operator + Clone + 'static),
-) -> Result<Tensor, String> {
-    let tensors = context.tensors()?;
+    tensors: &[Tensor],
+) -> Outputs {
     let Some((first, rest)) = tensors.split_first() else {
         return Err("it has no inputs".into());
     };
-    rest.iter()
-        .try_fold(*first, |a, &b| context.add(op.clone(), &[a, b]))
+    let result = rest
+        .iter()
+        .try_fold(*first, |a, &b| context.add(op.clone(), &[a, b]))?;
+    typed(result, context.all_integers())
+}
+
+/// The largest or smallest of tensors, without single numbers that bound nothing.
+fn extreme(
+    context: &mut Context<'_>,
+    op: &(impl Operator + Clone + 'static),
+    neutral: f64,
+) -> Outputs {
+    let mut tensors = context.tensors()?;
+    let bounds = |tensor: &Tensor| {
+        let nothing = context.builder.shape(*tensor).rank() == 0
+            && context.builder.known(*tensor) == Some(vec![neutral]);
+        !nothing
+    };
+    if tensors.len() > 1 && tensors.iter().any(bounds) {
+        tensors.retain(bounds);
+    }
+    variadic(context, op, &tensors)
 }
 
 pub fn add(context: &mut Context<'_>) -> Outputs {
@@ -42,18 +62,10 @@ pub fn mul(context: &mut Context<'_>) -> Outputs {
 /// Between integers, as in shape arithmetic, division drops the fraction.
 pub fn div(context: &mut Context<'_>) -> Outputs {
     let values = binary(context, Binary::new(Div))?;
-    let value = values[0];
-    if !value.integer {
-        return Ok(values);
+    if values[0].integer {
+        return context.truncated(values[0].tensor, "division");
     }
-    let shape = context.builder.shape(value.tensor);
-    match context.builder.known(value.tensor) {
-        Some(quotients) if quotients.iter().all(|q| q.is_finite()) => {
-            let whole = quotients.iter().map(|q| q.trunc()).collect();
-            typed(context.constant(shape.dims(), whole)?, true)
-        }
-        _ => Err("division of integers is supported between constants other than zero only".into()),
-    }
+    Ok(values)
 }
 
 pub fn neg(context: &mut Context<'_>) -> Outputs {
@@ -64,21 +76,26 @@ pub fn neg(context: &mut Context<'_>) -> Outputs {
 }
 
 pub fn max(context: &mut Context<'_>) -> Outputs {
-    float(variadic(context, &Binary::new(Max))?)
+    extreme(context, &Binary::new(Max), f64::NEG_INFINITY)
 }
 
 pub fn min(context: &mut Context<'_>) -> Outputs {
-    float(variadic(context, &Binary::new(Min))?)
+    extreme(context, &Binary::new(Min), f64::INFINITY)
 }
 
 pub fn sum(context: &mut Context<'_>) -> Outputs {
-    float(variadic(context, &Binary::new(Add))?)
+    let tensors = context.tensors()?;
+    variadic(context, &Binary::new(Add), &tensors)
 }
 
 pub fn mean(context: &mut Context<'_>) -> Outputs {
-    let total = variadic(context, &Binary::new(Add))?;
+    let total = sum(context)?[0];
     let count = context.constant(&[], vec![context.inputs.len() as f64])?;
-    float(context.add(Binary::new(Div), &[total, count])?)
+    let mean = context.add(Binary::new(Div), &[total.tensor, count])?;
+    if total.integer {
+        return context.truncated(mean, "the mean");
+    }
+    float(mean)
 }
 
 /// scikit-learn's `StandardScaler`: (x - offset) * scale.

@@ -129,6 +129,27 @@ impl Context<'_> {
         Ok(string.unwrap_or(default))
     }
 
+    /// Whether every input has integers.
+    pub fn all_integers(&self) -> bool {
+        self.inputs.iter().flatten().all(|value| value.integer)
+    }
+
+    /// Integers that lose the fraction an operation left them with, towards zero. Only constants:
+    /// shapes are computed so, and rounding what depends on the input is another operator.
+    pub fn truncated(&mut self, tensor: Tensor, operation: &str) -> Result<Vec<Value>, String> {
+        let shape = self.builder.shape(tensor);
+        match self.builder.known(tensor) {
+            Some(numbers) if numbers.iter().all(|n| n.is_finite()) => {
+                let whole = numbers.iter().map(|n| n.trunc()).collect();
+                typed(self.constant(shape.dims(), whole)?, true)
+            }
+            Some(_) => Err(format!("{operation} of integers is not a number")),
+            None => Err(format!(
+                "{operation} of integers is supported between constants only"
+            )),
+        }
+    }
+
     /// Adds an operator under the node's name.
     pub fn add(
         &mut self,

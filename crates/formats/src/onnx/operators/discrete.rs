@@ -20,15 +20,15 @@ pub fn cast(context: &mut Context<'_>) -> Outputs {
     if !target.is_integer() && target != DType::Bool {
         return Err(format!("conversion to {target} is not supported"));
     }
-    if value.integer {
-        return typed(value.tensor, true);
-    }
     let shape = context.builder.shape(value.tensor);
     match context.builder.known(value.tensor) {
         Some(numbers) => {
-            let whole = numbers.iter().map(|n| n.trunc()).collect();
+            let whole: Option<Vec<f64>> = numbers.iter().map(|&n| converted(n, target)).collect();
+            let whole = whole.ok_or_else(|| format!("a number that is none as {target}"))?;
             typed(context.constant(shape.dims(), whole)?, true)
         }
+        // Labels fit the wide types; the narrow ones could wrap.
+        None if value.integer && target.width() >= Some(4) => typed(value.tensor, true),
         None => Err(format!(
             "conversion of computed numbers to {target} is not supported; \
              export the model without it"
@@ -36,10 +36,31 @@ pub fn cast(context: &mut Context<'_>) -> Outputs {
     }
 }
 
+/// A number as an integer type has it: without its fraction, wrapped round where the type is narrow;
+/// as a boolean, whether it is not zero.
+fn converted(number: f64, target: DType) -> Option<f64> {
+    if target == DType::Bool {
+        return Some(f64::from(u8::from(number != 0.0)));
+    }
+    // Beyond 64 bits nothing is defined.
+    let whole = number.trunc();
+    if whole.is_nan() || whole.abs() > 2_f64.powi(64) {
+        return None;
+    }
+    let Some(width @ 1..4) = target.width() else {
+        return Some(whole);
+    };
+    let around = 2_f64.powi(8 * i32::try_from(width).ok()?);
+    let wrapped = whole.rem_euclid(around);
+    let signed = !target.name().starts_with('u') && wrapped >= around / 2.0;
+    Some(if signed { wrapped - around } else { wrapped })
+}
+
 pub fn cast_like(context: &mut Context<'_>) -> Outputs {
     let (value, like) = (context.value(0)?, context.value(1)?);
-    if like.integer && !value.integer {
-        return Err("conversion of computed numbers to integers is not supported".into());
+    let boolean = context.element_type(1) == Some(DType::Bool);
+    if like.integer && (boolean || !value.integer) {
+        return Err("conversion to integers or booleans is not supported".into());
     }
     typed(value.tensor, like.integer)
 }

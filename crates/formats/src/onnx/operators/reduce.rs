@@ -9,7 +9,12 @@ use crate::onnx::import::Value;
 type Outputs = Result<Vec<Value>, String>;
 
 pub fn mean(context: &mut Context<'_>) -> Outputs {
-    float(over_axes(context, Reduce::mean)?)
+    let integer = context.value(0)?.integer;
+    let mean = over_axes(context, Reduce::mean)?;
+    if integer {
+        return context.truncated(mean, "the mean");
+    }
+    float(mean)
 }
 
 pub fn sum(context: &mut Context<'_>) -> Outputs {
