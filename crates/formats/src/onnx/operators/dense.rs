@@ -1,10 +1,10 @@
-//! Matrix products: Gemm, and `MatMul` of constants and of computed tensors.
+//! Matrix products: Gemm, and `MatMul` of constants and of computed tensors, which may be vectors.
 
 use deepconcolic_network::ops::{Add, Binary, Dense, MatMul, Mul, Transpose, View};
 use deepconcolic_network::{Order, Shape, Tensor};
 
 use super::activation;
-use super::context::{Context, float};
+use super::context::{Context, float, typed};
 use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
@@ -12,7 +12,7 @@ type Outputs = Result<Vec<Value>, String>;
 /// alpha A' B' + beta C, where A is the variable.
 pub fn gemm(context: &mut Context<'_>) -> Outputs {
     let result = product(context)?;
-    float(result)
+    typed(result, context.all_integers())
 }
 
 /// onnxruntime's Gemm with an activation inside.
@@ -116,15 +116,14 @@ pub fn mat_mul(context: &mut Context<'_>) -> Outputs {
         let before = shape.rank().saturating_sub(2);
         context.builder.known(t).is_some() && shape.dims()[..before].iter().all(|&d| d == 1)
     };
-    if is_matrix(context, b) {
-        let (shape, weights) = context.known(1)?;
-        return float(times_right(context, a, &shape, weights)?);
-    }
-    let stacked = context.builder.shape(a).rank() > 2;
-    if is_matrix(context, a) && !stacked {
-        return float(times_left(context, b)?);
-    }
-    float(stacks(context, a, b)?)
+    let product = if is_matrix(context, b) {
+        times_right(context, a)?
+    } else if is_matrix(context, a) {
+        times_left(context, b)?
+    } else {
+        stacks(context, a, b)?
+    };
+    typed(product, context.all_integers())
 }
 
 /// Stacks of matrices, computed or constant. A vector is a matrix of one row (on the left) or one column
@@ -154,54 +153,72 @@ fn stacks(context: &mut Context<'_>, a: Tensor, b: Tensor) -> Result<Tensor, Str
     context.add(View::new(Shape::new(left)?), &[product])
 }
 
-fn times_right(
-    context: &mut Context<'_>,
-    a: Tensor,
-    shape: &Shape,
-    weights: Vec<f64>,
-) -> Result<Tensor, String> {
-    // A vector is a matrix of one column whose axis then vanishes.
+/// x W. A vector W is a matrix of one column whose axis then vanishes.
+fn times_right(context: &mut Context<'_>, a: Tensor) -> Result<Tensor, String> {
+    let (shape, weights) = context.known(1)?;
     if let &[n] = shape.dims() {
         let column = context.add(Dense::new(n, 1, weights, vec![0.0])?, &[a])?;
-        let mut dims = context.builder.shape(column).dims().to_vec();
-        dims.pop();
-        return context.add(
-            deepconcolic_network::ops::View::new(Shape::new(dims)?),
-            &[column],
-        );
+        return without_last_axis(context, column);
     }
-    let flat = match shape.dims() {
-        [ones @ .., rows, columns] if ones.iter().all(|&d| d == 1) => {
-            Shape::new([*rows, *columns])?
-        }
-        _ => {
-            return Err(format!(
-                "a stack of matrices of shape {shape} is not supported"
-            ));
-        }
-    };
-    let (rows, columns, weights) = matrix(&flat, weights, false)?;
-    context.add(
-        Dense::new(rows, columns, weights, vec![0.0; columns])?,
-        &[a],
-    )
+    let (rows, columns, weights) = matrix(&flat(&shape)?, weights, false)?;
+    let dense = Dense::new(rows, columns, weights, vec![0.0; columns])?;
+    let product = context.add(dense, &[a])?;
+    // A vector brings no axis of its own.
+    let vector = context.builder.shape(a).rank() == 1;
+    widened(context, product, shape.rank() - usize::from(vector))
 }
 
-/// W x = (x' W')' for a matrix x.
+/// W x = (x' W')'. A vector x is a matrix of one row here, and so is its product; a vector W is a
+/// matrix of one row whose axis then vanishes.
 fn times_left(context: &mut Context<'_>, b: Tensor) -> Result<Tensor, String> {
     let (shape, weights) = context.known(0)?;
     let rank = context.builder.shape(b).rank();
+    let row = shape.rank() == 1;
+    let wide = if row { shape.widened(2) } else { flat(&shape)? };
+    let (rows, columns, weights) = matrix(&wide, weights, true)?;
+    let dense = Dense::new(rows, columns, weights, vec![0.0; columns])?;
     if rank < 2 {
-        return Err("a constant matrix times a vector is not supported".into());
+        let product = context.add(dense, &[b])?;
+        return if row {
+            without_last_axis(context, product)
+        } else {
+            widened(context, product, shape.rank() - 1)
+        };
     }
     let mut swap: Vec<usize> = (0..rank).collect();
     swap.swap(rank - 1, rank - 2);
     let order = Order::new(swap)?;
-    let (rows, columns, weights) = matrix(&shape, weights, true)?;
     let turned = context.add(Transpose::new(order.clone()), &[b])?;
-    let product = context.add(
-        Dense::new(rows, columns, weights, vec![0.0; columns])?,
-        &[turned],
-    )?;
-    context.add(Transpose::new(order), &[product])
+    let product = context.add(dense, &[turned])?;
+    if row {
+        return without_last_axis(context, product);
+    }
+    let product = context.add(Transpose::new(order), &[product])?;
+    widened(context, product, shape.rank())
+}
+
+/// A stack of one matrix as that matrix.
+fn flat(shape: &Shape) -> Result<Shape, String> {
+    match shape.dims() {
+        [ones @ .., rows, columns] if ones.iter().all(|&d| d == 1) => Shape::new([*rows, *columns]),
+        _ => Err(format!(
+            "a stack of matrices of shape {shape} is not supported"
+        )),
+    }
+}
+
+/// The same numbers without a last axis of extent 1.
+fn without_last_axis(context: &mut Context<'_>, tensor: Tensor) -> Result<Tensor, String> {
+    let shape = context.builder.shape(tensor);
+    let kept = shape.dims()[..shape.rank() - 1].to_vec();
+    context.add(View::new(Shape::new(kept)?), &[tensor])
+}
+
+/// The same numbers with leading axes of extent 1, as a stack of one matrix leaves them.
+fn widened(context: &mut Context<'_>, tensor: Tensor, rank: usize) -> Result<Tensor, String> {
+    let shape = context.builder.shape(tensor);
+    if shape.rank() >= rank {
+        return Ok(tensor);
+    }
+    context.add(View::new(shape.widened(rank)), &[tensor])
 }
