@@ -82,6 +82,15 @@ impl NetworkBuilder {
         Some(ordered)
     }
 
+    /// The first number of a constant that single precision holds as an infinity or not at all: its
+    /// place in the file's order, and the number.
+    pub fn not_finite(&self, tensor: Tensor) -> Option<(usize, f64)> {
+        let place = &self.tensors[tensor.0];
+        let numbers = self.values[place.value].constant()?.double();
+        let at = numbers.iter().position(|&n| !(n as f32).is_finite())?;
+        Some((place.file_index(at), numbers[at]))
+    }
+
     /// The element count of a tensor that copies of model constants may fill: a hostile file asks
     /// for far more than it holds.
     pub fn affordable(&self, shape: &Shape) -> Result<usize, String> {
@@ -123,6 +132,11 @@ impl NetworkBuilder {
         if inputs.iter().all(|&t| self.is_constant(t)) {
             return self.fold(op.as_ref(), inputs, file_shape);
         }
+        if let Some(at) = inputs.iter().position(|&t| self.not_finite(t).is_some()) {
+            return Err(format!(
+                "its constant input {at} holds infinity or a number that is none"
+            ));
+        }
         if let Some(order) = op.as_reordering() {
             let mut place = self.tensors[inputs[0].0].clone();
             place.order = place.order.then(order);
@@ -161,11 +175,14 @@ impl NetworkBuilder {
             .iter()
             .map(|(name, tensor)| ((*name).to_owned(), self.tensors[tensor.0].clone()))
             .collect();
-        let Some((_, answer)) = outputs.get(primary) else {
+        let Some((name, answer)) = outputs.get(primary) else {
             return Err("the network has no floating-point output".into());
         };
         if self.values[answer.value].constant().is_some() {
-            return Err("the output does not depend on the input".into());
+            return Err(format!(
+                "the output `{}` does not depend on the input",
+                name.replace(char::is_control, "\u{fffd}")
+            ));
         }
         let (logits, head) = self.before_head(answer);
         let mut layers = self.layers;
@@ -202,7 +219,8 @@ impl NetworkBuilder {
         (answer.clone(), Head::Identity)
     }
 
-    fn is_constant(&self, tensor: Tensor) -> bool {
+    /// Whether a tensor is the same for every input.
+    pub fn is_constant(&self, tensor: Tensor) -> bool {
         self.values[self.tensors[tensor.0].value]
             .constant()
             .is_some()

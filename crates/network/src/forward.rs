@@ -233,6 +233,7 @@ impl<'a> Run<'a> {
         let mut readers = self.readers.clone();
         let mut phases = Vec::with_capacity(network.nodes.len());
         self.save(network.input.value, inputs, &mut outputs);
+        self.save_constants(&mut outputs);
         for (index, node) in network.nodes.iter().enumerate() {
             if !self.needed[index] {
                 phases.push(Phase::Fixed);
@@ -290,6 +291,18 @@ impl<'a> Run<'a> {
             data,
             shape,
             constant,
+        }
+    }
+
+    /// Copies what is part of the model to where it is kept: the same for every sample.
+    fn save_constants<T: Scalar>(&self, outputs: &mut [&mut [T]]) {
+        for ((value, point), output) in self.keep.iter().zip(outputs) {
+            if let Source::Constant(constant) = &self.network.values[*value].source {
+                let place = self.network.place(*point);
+                for to in output.chunks_exact_mut(place.shape.elements().max(1)) {
+                    reorder(&place.order, &place.shape, T::constant(constant), to);
+                }
+            }
         }
     }
 

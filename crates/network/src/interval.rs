@@ -96,6 +96,10 @@ impl Network {
             }
             out
         };
+        if let Some(constant) = self.values[place.value].constant() {
+            let all = ordered(&T::constant(constant).repeat(bounds.samples));
+            return (all.clone(), all);
+        }
         (
             ordered(&bounds.lower[place.value]),
             ordered(&bounds.upper[place.value]),

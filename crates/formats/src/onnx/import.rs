@@ -10,6 +10,7 @@ use deepconcolic_network::{Network, NetworkBuilder, Shape, Tensor, ops};
 
 use super::dtype::DType;
 use super::error::OnnxError;
+use super::finite::NotFinite;
 use super::gelu;
 use super::model::Model;
 use super::node::Node;
@@ -41,6 +42,7 @@ impl Model {
             builder,
             values: HashMap::new(),
             names: HashSet::new(),
+            not_finite: NotFinite::default(),
         };
         import.values.insert(
             input.name.clone(),
@@ -54,7 +56,7 @@ impl Model {
         for (index, node) in self.graph.nodes.iter().enumerate() {
             import.node(fused.get(&index).unwrap_or(node));
         }
-        let mut notes = notes(input);
+        let mut notes = notes(self, input);
         let network = import.finish(&mut notes)?;
         Ok(Loaded {
             network,
@@ -81,14 +83,22 @@ impl Model {
 }
 
 /// What the user should know about how the model was read.
-fn notes(input: &ValueInfo) -> Vec<String> {
-    let mut notes = Vec::new();
-    if input.elem_type == Some(DType::Double) {
-        notes.push(
-            "the model computes in double precision; it runs here in single precision".into(),
-        );
-    }
-    notes
+fn notes(model: &Model, input: &ValueInfo) -> Vec<String> {
+    let precision = match input.elem_type {
+        Some(DType::Double) => "double",
+        Some(DType::Float16 | DType::Bfloat16) => "half",
+        _ if model.graph.nodes.iter().any(casts_to_half) => "partly half",
+        _ => return Vec::new(),
+    };
+    vec![format!(
+        "the model computes in {precision} precision; it runs here in single precision"
+    )]
+}
+
+/// Whether a node rounds to 16 bits, which is not done here.
+fn casts_to_half(node: &Node) -> bool {
+    let target = node.int("to").ok().flatten().and_then(DType::from_code);
+    node.op_type == "Cast" && matches!(target, Some(DType::Float16 | DType::Bfloat16))
 }
 
 /// The input's shape at a batch of one.
@@ -231,12 +241,16 @@ struct Import<'a> {
     values: HashMap<String, Slot>,
     /// Names of layers so far: each must be unique on the command line.
     names: HashSet<String>,
+    not_finite: NotFinite,
 }
 
 impl Import<'_> {
     fn constants(&mut self) {
         for (name, array) in &self.model.graph.initializers {
             let slot = operators::constant(&mut self.builder, array);
+            if let Ok(value) = &slot {
+                self.not_finite.weights(&self.builder, name, value.tensor);
+            }
             self.values.insert(name.clone(), slot);
         }
     }
@@ -271,6 +285,10 @@ impl Import<'_> {
                 None => Err(format!("{label}: {} is not there", quote(name))),
             })
             .collect();
+        let inputs = inputs?;
+        self.not_finite
+            .check(&self.builder, node, &inputs)
+            .map_err(|problem| format!("{label}: {problem}"))?;
         let name = self.layer_name(node);
         self.builder
             .computing(node.outputs.first().map_or("", |output| output));
@@ -278,12 +296,13 @@ impl Import<'_> {
             node,
             name: &name,
             opset: self.model.standard_opset(),
-            inputs: inputs?,
+            inputs,
             constants: &self.model.graph.initializers,
             builder: &mut self.builder,
         };
         let outputs = build(&mut context).map_err(|problem| format!("{label}: {problem}"))?;
         self.names.insert(name);
+        self.not_finite.computed(&self.builder, node, &outputs);
         Ok(outputs)
     }
 
@@ -308,6 +327,10 @@ impl Import<'_> {
         for output in &self.model.graph.outputs {
             match self.values.get(&output.name) {
                 Some(Ok(value)) => {
+                    if let Some(problem) = self.not_finite.problem(&output.name) {
+                        problems.push((output, problem));
+                        continue;
+                    }
                     if !value.integer && primary.is_none() {
                         primary = Some(outputs.len());
                     }

@@ -21,6 +21,7 @@ mod attributes;
 mod dtype;
 mod error;
 mod external;
+mod finite;
 mod foreign;
 mod gelu;
 mod graph;
@@ -41,6 +42,8 @@ mod value_info;
 mod fixtures;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod import_tests;
 
 pub use array::{Array, Data, ValueError};
 pub use attributes::{Attribute, Attributes};

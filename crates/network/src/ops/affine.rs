@@ -49,6 +49,16 @@ pub(super) fn interval<T: Scalar>(
     }
 }
 
+/// Refuses weights that single precision cannot hold: no answer of theirs means anything.
+pub(super) fn all_finite(what: &str, numbers: &[f64]) -> Result<(), String> {
+    match numbers.iter().find(|&&n| !(n as f32).is_finite()) {
+        None => Ok(()),
+        Some(number) => Err(format!(
+            "its {what} hold {number}, which is not finite in single precision"
+        )),
+    }
+}
+
 /// Relative error bound of a sum of `depth` products and a bias.
 pub(super) fn gamma<T: Scalar>(depth: usize) -> T {
     T::of((depth + 2) as f64) * T::EPSILON

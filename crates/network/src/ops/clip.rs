@@ -15,7 +15,8 @@ pub struct Clip {
 impl Clip {
     /// Between two limits. Where `low > high`, everything becomes `high`, as ONNX says.
     pub fn new(low: f64, high: f64) -> Result<Self, String> {
-        if low.is_nan() || high.is_nan() {
+        let nowhere = low == f64::INFINITY || high == f64::NEG_INFINITY;
+        if low.is_nan() || high.is_nan() || nowhere {
             return Err(format!("limits of Clip are {low} and {high}"));
         }
         let low = low.min(high);
@@ -89,5 +90,7 @@ mod tests {
         let crossed = Clip::new(2.0, 1.0).unwrap();
         assert_eq!([0.0, 1.5, 3.0].map(|x| crossed.value(x)), [1.0; 3]);
         assert!(Clip::new(f64::NAN, 1.0).is_err());
+        assert!(Clip::new(f64::INFINITY, f64::INFINITY).is_err());
+        assert!(Clip::new(f64::NEG_INFINITY, f64::NEG_INFINITY).is_err());
     }
 }

@@ -84,6 +84,8 @@ impl Conv {
                 bias.len()
             ));
         }
+        affine::all_finite("weights", &weights)?;
+        affine::all_finite("biases", &bias)?;
         Ok(Self {
             window,
             groups,

@@ -34,6 +34,8 @@ impl Dense {
                 bias.len()
             ));
         }
+        affine::all_finite("weights", &weights)?;
+        affine::all_finite("biases", &bias)?;
         Ok(Self {
             inputs,
             outputs,

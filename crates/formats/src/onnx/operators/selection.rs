@@ -169,6 +169,12 @@ pub fn pad(context: &mut Context<'_>) -> Outputs {
         Some(fill) => fill.first().copied().unwrap_or(0.0),
         None => context.float_or("value", 0.0)?,
     };
+    if !(fill as f32).is_finite() && !context.builder.is_constant(value.tensor) {
+        return Err(format!(
+            "padding with {fill} is not supported; let the pooling that follows pad, \
+             or pad with the smallest number"
+        ));
+    }
     let axes = match context.integers(3)? {
         Some(axes) => axes
             .iter()

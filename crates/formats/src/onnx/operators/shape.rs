@@ -54,7 +54,30 @@ pub fn identity(context: &mut Context<'_>) -> Outputs {
 
 /// At inference the identity; its mask is not computed.
 pub fn dropout(context: &mut Context<'_>) -> Outputs {
+    if drops(context)? {
+        return Err(
+            "it is in training mode and drops elements at random, so the model gives no one answer; \
+             export it in evaluation mode"
+                .into(),
+        );
+    }
     identity(context)
+}
+
+/// Training is an input since operator set 12; before that a Dropout never drops.
+fn drops(context: &Context<'_>) -> Result<bool, String> {
+    let training = context.opset >= 12
+        && context
+            .known_if_given(2)?
+            .is_some_and(|mode| mode.iter().any(|&m| m != 0.0));
+    if !training {
+        return Ok(false);
+    }
+    let ratio = match context.known_if_given(1)? {
+        Some(ratio) => ratio.first().copied().unwrap_or(0.5),
+        None => context.float_or("ratio", 0.5)?,
+    };
+    Ok(ratio != 0.0)
 }
 
 pub fn shape(context: &mut Context<'_>) -> Outputs {

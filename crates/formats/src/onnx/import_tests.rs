@@ -1,0 +1,212 @@
+//! What importing refuses, by name, and what it lets pass.
+
+use super::dtype::DType;
+use super::fixtures::{floats, graph, model, node, opset, raw, value_info};
+use super::proto::{ModelProto, NodeProto, TensorProto};
+use super::{Model, OnnxError};
+use crate::{LoadOptions, Loaded};
+
+use prost::Message;
+
+/// A model of `x` (one row of two) whose outputs are these.
+fn small(nodes: &[NodeProto], constants: &[TensorProto], outputs: &[&str]) -> ModelProto {
+    let outputs: Vec<_> = outputs.iter().map(|o| value_info(o, 1, &[])).collect();
+    model(graph(
+        nodes,
+        constants,
+        &[value_info("x", 1, &["n", "2"])],
+        &outputs,
+    ))
+}
+
+fn import(proto: &ModelProto) -> Result<Loaded, OnnxError> {
+    Model::decode(proto.encode_to_vec().into(), None)?.import(&LoadOptions::default())
+}
+
+fn refusal(proto: &ModelProto) -> String {
+    import(proto).unwrap_err().to_string()
+}
+
+fn assert_says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{message} lacks {part}");
+    }
+}
+
+fn dense(weights: &[f32]) -> ModelProto {
+    small(
+        &[
+            node("MatMul", &["x", "w"], &["h"]),
+            node("Relu", &["h"], &["y"]),
+        ],
+        &[floats("w", &[2, 2], weights)],
+        &["y"],
+    )
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused_by_name() {
+    assert!(import(&dense(&[1.0, 2.0, 3.0, f32::MAX])).is_ok());
+    for (number, word) in [
+        (f32::NAN, "NaN (element 2)"),
+        (f32::INFINITY, "infinity (element 2)"),
+        (f32::NEG_INFINITY, "minus infinity (element 2)"),
+    ] {
+        let message = refusal(&dense(&[1.0, 2.0, number, 4.0]));
+        assert_says(&message, &["`h` (`MatMul`)", "`w`", word, "export a model"]);
+    }
+}
+
+#[test]
+fn a_double_too_large_for_single_precision_is_refused() {
+    let bytes: Vec<u8> = [1.0_f64, 1e300]
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .collect();
+    let proto = small(
+        &[node("Add", &["x", "w"], &["y"])],
+        &[raw("w", DType::Double, &[2], &bytes)],
+        &["y"],
+    );
+    assert_says(&refusal(&proto), &["`w`", "1e300", "single precision"]);
+}
+
+#[test]
+fn weights_whose_product_overflows_are_refused() {
+    let mut gemm = node(
+        "BatchNormalization",
+        &["x", "big", "zero", "zero", "tiny"],
+        &["y"],
+    );
+    gemm.name = Some("norm".into());
+    let proto = small(
+        &[gemm],
+        &[
+            floats("big", &[2], &[3e38, 1.0]),
+            floats("zero", &[2], &[0.0, 0.0]),
+            floats("tiny", &[2], &[0.0, 0.0]),
+        ],
+        &["y"],
+    );
+    assert_says(&refusal(&proto), &["`norm`", "infinity"]);
+}
+
+/// The answer is fine; a side output is not.
+#[test]
+fn what_no_answer_depends_on_is_left_out_with_a_note() {
+    let proto = small(
+        &[
+            node("Relu", &["x"], &["y"]),
+            node("Add", &["x", "w"], &["side"]),
+            node("Identity", &["w"], &["same"]),
+        ],
+        &[floats("w", &[2], &[f32::NAN, 1.0])],
+        &["y", "side", "w", "same"],
+    );
+    let loaded = import(&proto).unwrap();
+    let names: Vec<&str> = loaded.network.outputs().map(|(name, _)| name).collect();
+    assert_eq!(names, ["y"]);
+    assert_eq!(loaded.notes.len(), 3, "{:?}", loaded.notes);
+    for (note, output) in loaded.notes.iter().zip(["`side`", "`w`", "`same`"]) {
+        assert_says(note, &[output, "left out", "`w` holds NaN"]);
+    }
+}
+
+#[test]
+fn a_hidden_layer_behind_the_answer_counts_as_the_answer() {
+    let proto = small(
+        &[
+            node("Add", &["x", "w"], &["h"]),
+            node("Relu", &["h"], &["a"]),
+            node("Mul", &["a", "zero"], &["b"]),
+            node("Add", &["b", "x"], &["y"]),
+        ],
+        &[
+            floats("w", &[2], &[f32::NAN, 1.0]),
+            floats("zero", &[1], &[0.0]),
+        ],
+        &["y"],
+    );
+    assert_says(&refusal(&proto), &["`h` (`Add`)", "`w` holds NaN"]);
+}
+
+#[test]
+fn what_folding_makes_of_constants_is_named_by_its_node() {
+    let proto = small(
+        &[
+            node("Log", &["minus"], &["log"]),
+            node("Neg", &["log"], &["neg"]),
+            node("Add", &["x", "neg"], &["y"]),
+        ],
+        &[floats("minus", &[1], &[-1.0])],
+        &["y"],
+    );
+    let parts = ["`y` (`Add`)", "node `log` (`Log`) makes NaN (element 0)"];
+    assert_says(&refusal(&proto), &parts);
+}
+
+#[test]
+fn a_mask_or_padding_of_infinity_is_refused() {
+    let lowest = floats("low", &[], &[f32::NEG_INFINITY]);
+    let pads: Vec<u8> = [0_i64, 1, 0, 1]
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .collect();
+    let pad = small(
+        &[node("Pad", &["x", "pads", "low"], &["y"])],
+        &[lowest, raw("pads", DType::Int64, &[4], &pads)],
+        &["y"],
+    );
+    assert_says(
+        &refusal(&pad),
+        &["`y` (`Pad`)", "`low` holds minus infinity"],
+    );
+    let mask = floats("mask", &[2], &[0.0, f32::NEG_INFINITY]);
+    for operator in ["Add", "Max"] {
+        let masked = small(
+            &[node(operator, &["x", "mask"], &["y"])],
+            std::slice::from_ref(&mask),
+            &["y"],
+        );
+        assert_says(&refusal(&masked), &["`y`", "infinity"]);
+    }
+}
+
+#[test]
+fn an_answer_that_is_constant_is_refused_by_name() {
+    let proto = small(
+        &[node("Relu", &["x"], &["r"]), node("Exp", &["w"], &["y"])],
+        &[floats("w", &[2], &[1.0, 2.0])],
+        &["y", "r"],
+    );
+    assert_says(&refusal(&proto), &["`y` does not depend on the input"]);
+}
+
+/// Dropout of `x` with a ratio, in a training mode given or not.
+fn dropout(ratio: f32, training: Option<bool>) -> ModelProto {
+    let mut constants = vec![floats("ratio", &[], &[ratio])];
+    let mut inputs = vec!["x", "ratio"];
+    if let Some(training) = training {
+        constants.push(raw("mode", DType::Bool, &[], &[u8::from(training)]));
+        inputs.push("mode");
+    }
+    let mut drop = node("Dropout", &inputs, &["y"]);
+    drop.name = Some("drop".into());
+    small(&[drop], &constants, &["y"])
+}
+
+#[test]
+fn dropout_that_drops_is_refused_by_name() {
+    let message = refusal(&dropout(0.5, Some(true)));
+    assert_says(
+        &message,
+        &["`drop` (`Dropout`)", "training mode", "evaluation mode"],
+    );
+    assert!(import(&dropout(0.0, Some(true))).is_ok());
+    assert!(import(&dropout(0.5, Some(false))).is_ok());
+    assert!(import(&dropout(0.5, None)).is_ok());
+    // Operator sets before 12 have no such input; a third one means nothing.
+    let mut old = dropout(0.5, Some(true));
+    old.opset_import = vec![opset("", 11)];
+    assert!(import(&old).is_ok());
+}
