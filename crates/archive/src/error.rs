@@ -1,5 +1,6 @@
 //! What can go wrong with the folder of a run.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use deepconcolic_dataset::DatasetError;
@@ -35,6 +36,12 @@ pub enum ArchiveError {
         path = .0.display()
     )]
     Foreign(PathBuf),
+    /// The name is taken by something that is no folder.
+    #[error(
+        "{path} is no folder; a run writes a folder: give a new or empty one with --out",
+        path = .0.display()
+    )]
+    NoFolder(PathBuf),
     /// Nothing to go on with.
     #[error("{path} holds no run to resume; leave --resume out to start one", path = .0.display())]
     NoRun(PathBuf),
@@ -57,9 +64,61 @@ pub enum ArchiveError {
         /// What is wrong with it.
         detail: String,
     },
+    /// A journal that is damaged in the middle.
+    #[error(
+        "{path}: {lost}; the {good} rounds before it are good. Put a copy of the file back, or give \
+         --accept-loss with --resume: the run then goes on after those {good} rounds and does the others \
+         again (the file is kept as {path}.damaged)",
+        path = path.display()
+    )]
+    Lost {
+        /// The journal.
+        path: PathBuf,
+        /// Rounds before the damage.
+        good: usize,
+        /// What is lost.
+        lost: Lost,
+    },
     /// An array file.
     #[error(transparent)]
     Data(#[from] DatasetError),
+}
+
+/// What a damaged journal has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Something that is no frame, or not the next one, with sound frames after it.
+    Bytes {
+        /// The first byte of it.
+        from: u64,
+        /// Where the next sound frame starts.
+        to: u64,
+        /// Sound frames from there on, which mean nothing without what is lost.
+        after: usize,
+    },
+    /// A frame with a good checksum that holds no round.
+    Senseless,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes { from, to, after } if from == to => write!(
+                f,
+                "it is damaged: rounds are missing or out of order at byte {from}, and {after} rounds from \
+                 there on cannot be used without them"
+            ),
+            Self::Bytes { from, to, after } => write!(
+                f,
+                "it is damaged from byte {from} to byte {to}, and {after} rounds after that cannot be used \
+                 without what is lost there"
+            ),
+            Self::Senseless => write!(
+                f,
+                "it is damaged: the next round has a good checksum and makes no sense"
+            ),
+        }
+    }
 }
 
 impl ArchiveError {

@@ -1,13 +1,15 @@
 //! The folder itself: made or found, and held by one run at a time.
 
-use std::fs::{self, File, TryLockError};
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Entry, Journal, OnDamage};
 
 /// A folder that this process alone works in, as long as the value lives.
 #[derive(Debug)]
@@ -21,18 +23,13 @@ impl RunFolder {
     /// A new run in a new or empty folder. Its settings are written to the journal before anything
     /// else.
     pub fn create(path: &Path, settings: &Value) -> Result<(Self, Journal), ArchiveError> {
-        fs::create_dir_all(path).map_err(ArchiveError::io(path, "create"))?;
+        make(path)?;
         if path.join(JOURNAL).exists() {
             // Whether it is still at work is the better news.
             drop(Self::hold(path)?);
             return Err(ArchiveError::Taken(path.to_owned()));
         }
-        let mut entries = fs::read_dir(path).map_err(ArchiveError::io(path, "read"))?;
-        // A lock, or a journal that never got its name, is what a run killed at its start leaves.
-        let is_ours = |name: &str| name == LOCK || name.starts_with(".journal.");
-        let foreign = entries
-            .any(|entry| entry.is_ok_and(|entry| !is_ours(&entry.file_name().to_string_lossy())));
-        if foreign {
+        if !holds_only(path, is_of_a_start)? {
             return Err(ArchiveError::Foreign(path.to_owned()));
         }
         let folder = Self::hold(path)?;
@@ -41,16 +38,22 @@ impl RunFolder {
         Ok((folder, journal))
     }
 
-    /// A run that was begun here with the same settings, and the rounds it recorded.
+    /// A run that was begun here with the same settings, and the rounds it recorded. One that was killed
+    /// before its journal was there has recorded none, and begins.
     pub fn resume(
         path: &Path,
         settings: &Value,
+        on_damage: OnDamage,
     ) -> Result<(Self, Journal, Vec<Entry>), ArchiveError> {
         if !path.join(JOURNAL).exists() {
+            if path.join(LOCK).exists() && holds_only(path, is_of_a_start)? {
+                let (folder, journal) = Self::create(path, settings)?;
+                return Ok((folder, journal, Vec::new()));
+            }
             return Err(ArchiveError::NoRun(path.to_owned()));
         }
         let folder = Self::hold(path)?;
-        let (journal, found, entries) = Journal::open(&path.join(JOURNAL))?;
+        let (journal, found, entries) = Journal::open(&path.join(JOURNAL), on_damage)?;
         let differing = differences(&found, settings);
         if differing.is_empty() {
             folder.sweep()?;
@@ -84,14 +87,13 @@ impl RunFolder {
         }
     }
 
-    /// Removes what a killed process was still writing.
+    /// Removes what a killed process was still writing, here and in the folders of this one.
     fn sweep(&self) -> Result<(), ArchiveError> {
-        let entries = fs::read_dir(&self.path).map_err(ArchiveError::io(&self.path, "read"))?;
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') && path.extension().is_some_and(|e| e == "tmp") {
-                self.remove(&name)?;
+        sweep(&self.path)?;
+        for entry in entries(&self.path)? {
+            // Not a link: what is elsewhere is not ours.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                sweep(&entry.path())?;
             }
         }
         Ok(())
@@ -120,6 +122,41 @@ impl RunFolder {
 const JOURNAL: &str = "journal";
 /// The lock's name.
 const LOCK: &str = "lock";
+
+/// Makes a folder, unless something else has its name.
+fn make(path: &Path) -> Result<(), ArchiveError> {
+    // A link that leads nowhere is there, and no folder either.
+    if fs::symlink_metadata(path).is_ok() && !path.is_dir() {
+        return Err(ArchiveError::NoFolder(path.to_owned()));
+    }
+    fs::create_dir_all(path).map_err(ArchiveError::io(path, "create"))
+}
+
+fn entries(path: &Path) -> Result<Vec<DirEntry>, ArchiveError> {
+    fs::read_dir(path)
+        .and_then(Iterator::collect)
+        .map_err(ArchiveError::io(path, "read"))
+}
+
+fn holds_only(path: &Path, expected: impl Fn(&OsStr) -> bool) -> Result<bool, ArchiveError> {
+    Ok(entries(path)?
+        .iter()
+        .all(|entry| expected(&entry.file_name())))
+}
+
+/// A lock, or a journal that never got its name, is what a run killed at its start leaves.
+fn is_of_a_start(name: &OsStr) -> bool {
+    name == LOCK || AtomicFile::is_temporary_of(name, JOURNAL)
+}
+
+fn sweep(path: &Path) -> Result<(), ArchiveError> {
+    for entry in entries(path)? {
+        if AtomicFile::is_temporary(&entry.file_name()) {
+            fs::remove_file(entry.path()).map_err(ArchiveError::io(&entry.path(), "remove"))?;
+        }
+    }
+    Ok(())
+}
 
 /// The settings that are not the same.
 fn differences(found: &Value, given: &Value) -> Vec<String> {
@@ -170,12 +207,12 @@ mod tests {
         let (folder, _journal) = RunFolder::create(&path, &settings).unwrap();
         let again = RunFolder::create(&path, &settings);
         assert!(matches!(again, Err(ArchiveError::InUse(_))), "{again:?}");
-        let resumed = RunFolder::resume(&path, &settings);
+        let resumed = RunFolder::resume(&path, &settings, OnDamage::Refuse);
         assert!(matches!(resumed, Err(ArchiveError::InUse(_))));
         drop(folder);
         let again = RunFolder::create(&path, &settings);
         assert!(matches!(again, Err(ArchiveError::Taken(_))), "{again:?}");
-        assert!(RunFolder::resume(&path, &settings).is_ok());
+        assert!(RunFolder::resume(&path, &settings, OnDamage::Refuse).is_ok());
     }
 
     #[test]
@@ -183,7 +220,11 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path();
         drop(RunFolder::create(path, &json!({"radius": 0.3, "norm": "linf"})).unwrap());
-        let other = RunFolder::resume(path, &json!({"radius": 0.1, "norm": "linf"}));
+        let other = RunFolder::resume(
+            path,
+            &json!({"radius": 0.1, "norm": "linf"}),
+            OnDamage::Refuse,
+        );
         let message = other.unwrap_err().to_string();
         assert!(message.contains("radius: 0.3, not 0.1"), "{message}");
         assert!(!message.contains("norm"), "{message}");
@@ -195,7 +236,59 @@ mod tests {
         fs::write(place.path().join("thesis.tex"), "x").unwrap();
         let made = RunFolder::create(place.path(), &json!({}));
         assert!(matches!(made, Err(ArchiveError::Foreign(_))));
-        let resumed = RunFolder::resume(place.path(), &json!({}));
+        let resumed = RunFolder::resume(place.path(), &json!({}), OnDamage::Refuse);
         assert!(matches!(resumed, Err(ArchiveError::NoRun(_))));
+    }
+
+    #[test]
+    fn a_run_killed_before_its_journal_was_there_can_be_resumed_or_begun_again() {
+        for resumed in [true, false] {
+            let place = tempfile::tempdir().unwrap();
+            fs::write(place.path().join("lock"), "").unwrap();
+            fs::write(place.path().join(".journal.4711-0.tmp"), "dcj").unwrap();
+            let begun = if resumed {
+                let found = RunFolder::resume(place.path(), &json!({}), OnDamage::Refuse);
+                let (folder, _, entries) = found.unwrap();
+                assert!(entries.is_empty());
+                folder
+            } else {
+                RunFolder::create(place.path(), &json!({})).unwrap().0
+            };
+            assert!(!begun.file(".journal.4711-0.tmp").exists());
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_was_writing_is_gone_when_the_run_goes_on() {
+        let place = tempfile::tempdir().unwrap();
+        drop(RunFolder::create(place.path(), &json!({})).unwrap());
+        let deep = place.path().join("certificates");
+        fs::create_dir(&deep).unwrap();
+        let left = [
+            place.path().join(".suite.npz.12-3.tmp"),
+            deep.join(".00001.certificate.12-4.tmp"),
+        ];
+        let kept = [
+            place.path().join(".notes.tmp"),
+            deep.join("00000.certificate"),
+            deep.join(".of-the-user.1-x.tmp"),
+        ];
+        for path in left.iter().chain(&kept) {
+            fs::write(path, "x").unwrap();
+        }
+        let resumed = RunFolder::resume(place.path(), &json!({}), OnDamage::Refuse);
+        drop(resumed.unwrap());
+        assert!(left.iter().all(|path| !path.exists()));
+        assert!(kept.iter().all(|path| path.exists()));
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("taken");
+        fs::write(&path, "mine").unwrap();
+        let made = RunFolder::create(&path, &json!({}));
+        assert!(matches!(made, Err(ArchiveError::NoFolder(_))), "{made:?}");
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
 }

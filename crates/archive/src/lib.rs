@@ -10,9 +10,9 @@ mod suite;
 mod summary;
 
 pub use adversarial::{Picture, write_adversarial};
-pub use error::ArchiveError;
+pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
-pub use journal::{Entry, Journal};
+pub use journal::{Entry, Journal, OnDamage};
 pub use requirements::{PairColumns, RequirementTable, State};
 pub use suite::SuiteTable;
 pub use summary::{

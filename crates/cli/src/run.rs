@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_archive::{Entry, Journal, RunFolder, Summary};
+use deepconcolic_archive::{Entry, Journal, OnDamage, RunFolder, Summary};
 use deepconcolic_concolic::oracle::Oracle;
 use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Strategy, Subject};
 use deepconcolic_dataset::write::AtomicFile;
@@ -59,6 +59,9 @@ pub struct Run {
     /// Go on with the run in the folder
     #[arg(long)]
     pub resume: bool,
+    /// With --resume: where the journal is damaged, go on from the rounds before that
+    #[arg(long, requires = "resume")]
+    pub accept_loss: bool,
     /// Start from the first N inputs that the network gets right (default: 1000)
     #[arg(long, value_name = "N", conflicts_with = "seed_index")]
     pub seeds: Option<usize>,
@@ -341,7 +344,12 @@ impl Run {
         scene: &Scene,
     ) -> Result<(RunFolder, Journal, Vec<Entry>), Failure> {
         let (folder, journal, entries) = if self.resume {
-            RunFolder::resume(&self.out, settings)?
+            let on_damage = if self.accept_loss {
+                OnDamage::Drop
+            } else {
+                OnDamage::Refuse
+            };
+            RunFolder::resume(&self.out, settings, on_damage)?
         } else {
             let (folder, journal) = RunFolder::create(&self.out, settings)?;
             (folder, journal, Vec::new())

@@ -6,6 +6,7 @@
 //! was stopped anywhere goes on from its rounds as if nothing had happened.
 
 mod admission;
+mod restoring;
 
 pub use admission::FoundPair;
 
@@ -74,6 +75,8 @@ pub struct Round {
     pub pairs: Vec<PairClaim>,
     /// Requirements that were aimed at one by one.
     pub tried: Vec<Slot>,
+    /// Why some requirements cannot be handled by the engines, each once.
+    pub reasons: Vec<String>,
     /// Requirements met by the margin for the first time.
     pub gain: usize,
 }
@@ -242,31 +245,6 @@ impl<'a> Campaign<'a> {
         self.passes
     }
 
-    /// Takes over what rounds of an earlier, identical campaign did.
-    pub fn restore(&mut self, round: &Round) -> Result<(), String> {
-        let claims: Vec<Claim<'_>> = round.tests.iter().map(|test| self.claim(test)).collect();
-        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
-        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
-        let tests: Vec<Confirmed> = confirmed.into_iter().collect::<Result<_, _>>()?;
-        let first = self.suite.len();
-        let standings = self.stand(
-            &round.pairs,
-            &|test| match (test as usize).checked_sub(first) {
-                Some(new) => &round.tests[new].input,
-                None => &self.suite.tests()[test as usize].input,
-            },
-        )?;
-        let gain = self.take(round, &tests, &standings);
-        if gain == round.gain {
-            Ok(())
-        } else {
-            Err(format!(
-                "its tests meet {gain} requirements where {} were recorded",
-                round.gain
-            ))
-        }
-    }
-
     fn claim<'b>(&'b self, test: &'b Added) -> Claim<'b> {
         Claim {
             input: &test.input,
@@ -300,6 +278,11 @@ impl<'a> Campaign<'a> {
         for (claim, &standing) in round.pairs.iter().zip(standings) {
             gain += usize::from(self.ledger.enter_pair(claim.slot, standing));
             self.claims.push(*claim);
+        }
+        for reason in &round.reasons {
+            if !self.reasons.contains(reason) {
+                self.reasons.push(reason.clone());
+            }
         }
         self.passes = round.passes;
         self.fresh = tests.len();
@@ -391,11 +374,11 @@ impl<'a> Campaign<'a> {
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
         let draft = self.draft(found.proposals, found.pairs, passes);
-        for reason in found.reasons {
-            if !self.reasons.contains(&reason) {
-                self.reasons.push(reason);
-            }
-        }
-        Some(draft.played(stage, found.tried))
+        let (mut round, tests, standings) = draft.played(stage, found.tried);
+        round.reasons = found.reasons;
+        round
+            .reasons
+            .retain(|reason| !self.reasons.contains(reason));
+        Some((round, tests, standings))
     }
 }

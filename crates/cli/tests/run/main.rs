@@ -4,6 +4,7 @@
 mod bed;
 mod contract;
 mod disk;
+mod journal;
 mod kills;
 mod proofs;
 mod refusals;

@@ -29,6 +29,7 @@ impl Draft {
             tests: self.added,
             pairs: self.pairs,
             tried,
+            reasons: Vec::new(),
             gain: self.gain,
         };
         (round, self.tests, self.standings)

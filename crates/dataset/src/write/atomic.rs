@@ -1,16 +1,18 @@
 //! A file that takes its name only once it is complete.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::destination::Destination;
 use crate::error::DatasetError;
 
 /// A file under construction. [`AtomicFile::commit`] gives it its name, replacing what was there; dropped
-/// before that, it is deleted, and what was there stays.
+/// before that, it is deleted, and what was there stays. The name of a link stands for the file it leads
+/// to. A device or a pipe keeps its place: it is written to when the contents are complete.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,9 +31,25 @@ use crate::error::DatasetError;
 /// ```
 #[derive(Debug)]
 pub struct AtomicFile {
-    writer: BufWriter<File>,
-    target: PathBuf,
-    temporary: Temporary,
+    /// The name the user gave.
+    path: PathBuf,
+    draft: Draft,
+}
+
+/// Where the contents are until they are complete.
+#[derive(Debug)]
+enum Draft {
+    /// In a file beside its place.
+    File {
+        writer: BufWriter<File>,
+        target: PathBuf,
+        temporary: Temporary,
+    },
+    /// In memory: archives are not written from front to back, as a pipe must be.
+    Memory {
+        bytes: Cursor<Vec<u8>>,
+        target: Destination,
+    },
 }
 
 /// Deletes the file it names unless it was renamed away.
@@ -51,41 +69,68 @@ impl AtomicFile {
     /// file systems.
     pub fn create(path: &Path) -> Result<Self, DatasetError> {
         let failed = |error| DatasetError::io(path, "write")(error);
-        if path.file_name().is_none() || path.is_dir() {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
-        }
-        loop {
-            let temporary = temporary_beside(path);
-            match File::create_new(&temporary) {
-                Ok(file) => {
-                    return Ok(Self {
-                        writer: BufWriter::new(file),
-                        target: path.to_path_buf(),
-                        temporary: Temporary(temporary),
-                    });
-                }
-                // Left by a process that was killed and had our id.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
+        let draft = match Destination::of(path).map_err(failed)? {
+            Destination::File(target) => beside(target).map_err(failed)?,
+            target => Draft::Memory {
+                bytes: Cursor::default(),
+                target,
+            },
+        };
+        let path = path.to_path_buf();
+        Ok(Self { path, draft })
     }
 
     /// The name the file will have.
     pub fn path(&self) -> &Path {
-        &self.target
+        &self.path
     }
 
     /// Makes the contents durable, then visible under the final name.
-    pub fn commit(mut self) -> Result<(), DatasetError> {
-        self.writer
-            .flush()
-            .and_then(|()| self.writer.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.temporary.0, &self.target))
-            .map_err(DatasetError::io(&self.target, "write"))
+    pub fn commit(self) -> Result<(), DatasetError> {
+        let done = match self.draft {
+            Draft::File {
+                mut writer,
+                target,
+                temporary,
+            } => writer
+                .flush()
+                .and_then(|()| writer.get_ref().sync_all())
+                .and_then(|()| fs::rename(&temporary.0, target)),
+            Draft::Memory { bytes, target } => target.write(bytes.get_ref()),
+        };
+        done.map_err(DatasetError::io(&self.path, "write"))
+    }
+
+    /// Whether a file of this name is one that a process was still writing.
+    pub fn is_temporary(name: &OsStr) -> bool {
+        parts(name).is_some()
+    }
+
+    /// Whether a file of this name was to become `target`.
+    pub fn is_temporary_of(name: &OsStr, target: &str) -> bool {
+        parts(name).is_some_and(|found| found == target.as_bytes())
     }
 }
 
+fn beside(target: PathBuf) -> io::Result<Draft> {
+    loop {
+        let temporary = temporary_beside(&target);
+        match File::create_new(&temporary) {
+            Ok(file) => {
+                return Ok(Draft::File {
+                    writer: BufWriter::new(file),
+                    target,
+                    temporary: Temporary(temporary),
+                });
+            }
+            // Left by a process that was killed and had our id.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The name of a file under construction: that of the target, of the process, and a number.
 fn temporary_beside(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let mut name = OsString::from(".");
@@ -95,19 +140,39 @@ fn temporary_beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// The target's name in the name of a file under construction.
+fn parts(name: &OsStr) -> Option<&[u8]> {
+    let rest = name.as_encoded_bytes().strip_prefix(b".")?;
+    let rest = rest.strip_suffix(b".tmp")?;
+    let dot = rest.iter().rposition(|&byte| byte == b'.')?;
+    let numbers = std::str::from_utf8(&rest[dot + 1..]).ok()?;
+    let (process, counter) = numbers.split_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (is_number(process) && is_number(counter)).then_some(&rest[..dot])
+}
+
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        match &mut self.draft {
+            Draft::File { writer, .. } => writer.write(bytes),
+            Draft::Memory { bytes: memory, .. } => memory.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        match &mut self.draft {
+            Draft::File { writer, .. } => writer.flush(),
+            Draft::Memory { .. } => Ok(()),
+        }
     }
 }
 
 impl Seek for AtomicFile {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.writer.seek(position)
+        match &mut self.draft {
+            Draft::File { writer, .. } => writer.seek(position),
+            Draft::Memory { bytes, .. } => bytes.seek(position),
+        }
     }
 }
 
@@ -153,5 +218,24 @@ mod tests {
         let message = AtomicFile::create(&missing).unwrap_err().to_string();
         assert!(message.contains("a.npy: cannot write"), "{message}");
         assert!(AtomicFile::create(folder.path()).is_err());
+    }
+
+    #[test]
+    fn only_names_of_files_under_construction_are_taken_for_such() {
+        let made = temporary_beside(Path::new("a/suite.npz"));
+        let name = made.file_name().unwrap();
+        assert!(AtomicFile::is_temporary(name));
+        assert!(AtomicFile::is_temporary_of(name, "suite.npz"));
+        assert!(!AtomicFile::is_temporary_of(name, "suite"));
+        for other in [
+            ".bashrc",
+            "a.tmp",
+            ".a.tmp",
+            ".a.1.tmp",
+            ".a.1-x.tmp",
+            ".a.-1.tmp",
+        ] {
+            assert!(!AtomicFile::is_temporary(OsStr::new(other)), "{other}");
+        }
     }
 }
