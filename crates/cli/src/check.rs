@@ -14,7 +14,7 @@ use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
 use crate::replay::{Replay, RunOnDisk};
 use crate::verify::read;
-use crate::{Outcome, check_verify, outcome, prove};
+use crate::{Outcome, check_verify, exit, outcome, prove};
 
 /// Requirements named that do not follow from certificates.
 const SHOWN: usize = 5;
@@ -49,7 +49,7 @@ impl Check {
     fn run_folder(&self) -> Outcome {
         let replayed = Replay::of(&self.folder, self.model.as_deref()).work()?;
         let run = RunOnDisk::open(&self.folder, self.model.as_deref())?;
-        let mut out = io::stdout().lock();
+        let mut out = exit::output();
         let boxes = regions(&run.space, &run.seeds).into_iter();
         let mut grounds = Grounds::new(&run.network, boxes.map(|part| part.region).collect());
         let files = certificates(&self.folder)?;

@@ -1,7 +1,7 @@
 //! `check` of a folder that `verify --out` wrote.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use deepconcolic_check::{Bound, Certificate, Digest, Expectation, Region, check, hex};
@@ -10,7 +10,7 @@ use deepconcolic_network::Network;
 
 use crate::exit::{Failure, Status};
 use crate::verify::{CERTIFICATE, RECORD, Record, question, read};
-use crate::{Outcome, model};
+use crate::{Outcome, exit, model};
 
 /// Judges the answer that a folder holds, with the model that it names or another one.
 pub fn judge(folder: &Path, model: Option<&Path>) -> Outcome {
@@ -25,7 +25,7 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Outcome {
     let digest = model::digest(&loaded);
     let network = loaded.network;
     let (requirement, region) = question(&record.property, &network)?;
-    let mut out = io::stdout().lock();
+    let mut out = exit::output();
     let file = folder.join(CERTIFICATE);
     if record.verdict != "unsat" {
         writeln!(out, "no certificate: the verdict is {}", record.verdict)?;

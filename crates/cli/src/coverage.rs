@@ -16,7 +16,7 @@ use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::samples::{self, SampleInputs};
-use crate::{Outcome, model, profile_file, requirements};
+use crate::{Outcome, exit, model, paths, profile_file, requirements};
 
 /// Measure what data cover of a model, by several criteria in one pass
 #[derive(Args)]
@@ -107,6 +107,7 @@ struct LayerReport {
 
 #[derive(Serialize)]
 struct RequirementReport {
+    #[serde(serialize_with = "paths::serialize")]
     file: PathBuf,
     total: usize,
     covered: usize,
@@ -313,14 +314,15 @@ impl Coverage {
     }
 
     fn write(&self, report: &Report) -> Outcome {
-        let mut out = io::stdout().lock();
+        let files = [&self.json, &self.save_profile];
+        let mut out = exit::output_beside(files.into_iter().flatten().map(PathBuf::as_path));
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => {
                 serde_json::to_writer_pretty(&mut out, report).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
             json => {
-                report.print(&mut out)?;
+                // The file first: whoever reads the output may not read all of it.
                 if let Some(path) = json {
                     let mut file = AtomicFile::create(path)?;
                     let refuse = |e| Failure::Usage(format!("{}: {e}", path.display()));
@@ -330,6 +332,7 @@ impl Coverage {
                         .map_err(refuse)?;
                     file.commit()?;
                 }
+                report.print(&mut out)?;
             }
         }
         Ok(Status::Done)

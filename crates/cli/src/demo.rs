@@ -11,6 +11,7 @@ use std::io::Write;
 use crate::Outcome;
 use crate::exit::Failure;
 use crate::run::Run;
+use crate::{exit, paths};
 
 const MODEL: &[u8] = include_bytes!("../../../testdata/demo/fashion_cnn.onnx");
 const DATA: &[u8] = include_bytes!("../../../testdata/demo/fashion_test.npz");
@@ -36,6 +37,7 @@ impl Demo {
     /// Writes model and data, and runs on them.
     pub fn run(&self) -> Outcome {
         let folder = self.out.clone().unwrap_or_else(free_folder);
+        paths::storable([("--out", Some(folder.as_path()))])?;
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::Usage(format!("{} cannot be made: {e}", folder.display())))?;
         let (model, data) = (
@@ -63,7 +65,11 @@ impl Demo {
         ]
         .map(str::to_owned)
         .to_vec();
-        println!("$ deepconcolic run {}", words[1..].join(" "));
+        writeln!(
+            exit::output(),
+            "$ deepconcolic run {}",
+            words[1..].join(" ")
+        )?;
         let line = Line::try_parse_from(words).map_err(|e| Failure::Internal(e.to_string()))?;
         line.run.run()
     }

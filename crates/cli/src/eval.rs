@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
 use crate::exit::{Failure, Status};
-use crate::{Outcome, model};
+use crate::{Outcome, exit, model, paths};
 
 /// Run a model on data and write its answers, or the neurons of one layer, as a .npy file
 #[derive(Args)]
@@ -44,6 +44,7 @@ struct Report {
     layout: String,
     /// Shape of what was written.
     shape: Vec<usize>,
+    #[serde(serialize_with = "paths::serialize")]
     out: PathBuf,
     /// Share of samples whose largest logit is their label's, when there are labels.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ impl Eval {
             out: self.out.clone(),
             accuracy,
         };
-        let mut out = io::stdout().lock();
+        let mut out = exit::output_beside([self.out.as_path()]);
         if self.json {
             serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;

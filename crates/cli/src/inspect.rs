@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::arguments::ModelArguments;
 use crate::exit::Status;
-use crate::{Outcome, model};
+use crate::{Outcome, exit, model};
 
 /// Show a model's layers, neurons and operators, and what cannot be analysed and why
 #[derive(Args)]
@@ -225,7 +225,7 @@ impl Inspect {
     /// Prints the report.
     pub fn run(&self) -> Outcome {
         let report = Report::new(model::load(&self.model)?);
-        let mut out = io::stdout().lock();
+        let mut out = exit::output();
         if self.json {
             serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;

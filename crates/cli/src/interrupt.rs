@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, tell};
 
 static RAISED: AtomicBool = AtomicBool::new(false);
 
@@ -14,7 +14,9 @@ pub fn listen() -> Result<&'static AtomicBool, Failure> {
             // Everything that was reported is in the journal.
             process::exit(130);
         }
-        eprintln!("\nstopping; once more to stop without saving the results");
+        tell(format_args!(
+            "\nstopping; once more to stop without saving the results"
+        ));
     };
     match ctrlc::set_handler(handler) {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(&RAISED),

@@ -13,6 +13,7 @@ mod interrupt;
 mod minimise;
 mod model;
 mod outcome;
+mod paths;
 mod plan;
 mod profile_file;
 mod progress;

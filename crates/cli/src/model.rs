@@ -4,13 +4,13 @@ use deepconcolic_check::Digest;
 use deepconcolic_formats::Loaded;
 
 use crate::arguments::ModelArguments;
-use crate::exit::Failure;
+use crate::exit::{Failure, tell};
 
 /// The model, with notes about how it was read on standard error.
 pub fn load(arguments: &ModelArguments) -> Result<Loaded, Failure> {
     let loaded = deepconcolic_formats::load(&arguments.model, &arguments.options())?;
     for note in &loaded.notes {
-        eprintln!("note: {note}");
+        tell(format_args!("note: {note}"));
     }
     Ok(loaded)
 }

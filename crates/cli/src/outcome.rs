@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::minimise::minimise;
+use crate::paths;
 use crate::plan;
 use crate::prove::Proven;
 use crate::settings::Settings;
@@ -240,7 +241,7 @@ impl Finished<'_> {
         Summary {
             schema: Summary::SCHEMA,
             tool: concat!("deepconcolic ", env!("CARGO_PKG_VERSION")).into(),
-            command: std::env::args().collect(),
+            command: paths::command_line(),
             model: ModelSummary {
                 path: self.settings.model.model.display().to_string(),
                 sha256: self.settings.sha256.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -18,7 +18,7 @@ use deepconcolic_spec::criteria::{Family, Group};
 use crate::arguments::{ModelArguments, ThreadArguments};
 use crate::exit::{Failure, Status};
 use crate::settings::Settings;
-use crate::{Outcome, model, outcome, plan, profile_file, region_file, samples};
+use crate::{Outcome, exit, model, outcome, plan, profile_file, region_file, samples};
 
 /// Run a saved suite again, on the same model or another, and say what changed
 #[derive(Args)]
@@ -135,7 +135,7 @@ impl Replay {
             settings,
         };
         let mut findings = Vec::new();
-        let mut out = io::stdout().lock();
+        let mut out = exit::output();
         if sha256 == saved.settings.sha256 {
             writeln!(out, "model {}, as it was", model.model.display())?;
         } else {

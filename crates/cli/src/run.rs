@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::prove::Proven;
 use crate::scene::Scene;
 use crate::sitting::{Judge, Sitting};
-use crate::{Outcome, interrupt, outcome, plan, profile_file, prove, samples};
+use crate::{Outcome, exit, interrupt, outcome, plan, profile_file, prove, samples};
 
 /// The share of the budget that proofs before a search for pairs may take, and the share of what is left
 /// of it that proofs between two searches may take.
@@ -326,14 +326,14 @@ impl Run {
     }
 
     fn report(&self, summary: &Summary) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
+        let mut out = exit::output();
         if self.json {
             serde_json::to_writer_pretty(&mut out, summary).map_err(io::Error::from)?;
             writeln!(out)?;
         } else if !self.quiet {
             outcome::print(&mut out, summary)?;
             writeln!(out, "saved in {}", self.out.display())?;
-            eprintln!("{:.1} s", summary.time_s.total);
+            exit::tell(format_args!("{:.1} s", summary.time_s.total));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::criteria;
 use crate::exit::Failure;
 use crate::run::Run;
 use crate::settings::{RequirementText, Settings};
-use crate::{model, plan, profile_file, region_file, requirements, samples};
+use crate::{model, paths, plan, profile_file, region_file, requirements, samples};
 
 /// Seeds when nobody says how many.
 const SEEDS: usize = 1000;
@@ -39,6 +39,7 @@ impl Run {
     /// Reads and checks everything.
     pub fn scene(&self) -> Result<Scene, Failure> {
         let mut notes = Vec::new();
+        self.can_be_named()?;
         plan::strategy(&self.strategy)?;
         self.gate()?;
         let radius = self.radius()?;
@@ -133,6 +134,17 @@ impl Run {
             runs: choice.runs + sampled,
             notes,
         })
+    }
+
+    /// Everything that `run.json` names.
+    fn can_be_named(&self) -> Result<(), Failure> {
+        paths::storable([
+            ("MODEL", Some(self.model.model.as_path())),
+            ("--data", Some(self.data.data.as_path())),
+            ("--requirements", self.requirements.as_deref()),
+            ("--reference", self.reference.as_deref()),
+            ("--profile", self.profile.as_deref()),
+        ])
     }
 
     fn choose(&self, network: &Network, data: &dyn Inputs) -> Result<Choice, Failure> {

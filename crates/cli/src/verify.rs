@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{ModelArguments, ThreadArguments};
 use crate::exit::{Failure, Status};
-use crate::{Outcome, model};
+use crate::{Outcome, exit, model, paths};
 
 /// Decide a VNN-LIB property: prints sat with a counterexample, unsat, or unknown
 #[derive(Args)]
@@ -73,6 +73,10 @@ impl Verify {
                 "--timeout must be more than 0 and at most {LONGEST} seconds"
             )));
         }
+        if self.out.is_some() {
+            let (model, property) = (absolute(&self.model.model), absolute(&self.property));
+            paths::storable([("MODEL", Some(&*model)), ("PROPERTY", Some(&*property))])?;
+        }
         let deadline = Instant::now() + Duration::from_secs_f64(self.timeout);
         let loaded = model::load(&self.model)?;
         let digest = model::digest(&loaded);
@@ -87,13 +91,13 @@ impl Verify {
         let verdict = match verdict {
             Ok(verdict) => verdict,
             Err(reason) => {
-                eprintln!("note: {reason}");
+                exit::tell(format_args!("note: {reason}"));
                 Verdict::Open {
                     bound: f64::INFINITY,
                 }
             }
         };
-        let mut out = io::stdout().lock();
+        let mut out = exit::output();
         let word = match &verdict {
             Verdict::Witness(_) => "sat",
             Verdict::Infeasible(_) => "unsat",

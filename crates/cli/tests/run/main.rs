@@ -6,6 +6,7 @@ mod contract;
 mod disk;
 mod journal;
 mod kills;
+mod pipes;
 mod proofs;
 mod refusals;
 mod regions;
