@@ -24,6 +24,21 @@ pub enum State {
     NotRequired = 3,
 }
 
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 4] = [
+        Self::Unresolved,
+        Self::Covered,
+        Self::Infeasible,
+        Self::NotRequired,
+    ];
+
+    /// The state with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|&state| state as u8 == number)
+    }
+}
+
 /// The neurons that the rows of a pair criterion stand for.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PairColumns {
@@ -191,6 +206,47 @@ impl RequirementTable {
             rest -= group.slots();
         }
         None
+    }
+
+    /// The same rows in another order, given by where each comes from.
+    pub fn reordered(&self, from: &[usize]) -> Self {
+        fn pick<T: Copy>(column: &[T], from: &[usize]) -> Vec<T> {
+            from.iter().map(|&row| column[row]).collect()
+        }
+        Self {
+            state: pick(&self.state, from),
+            test: pick(&self.test, from),
+            test2: pick(&self.test2, from),
+            bound: pick(&self.bound, from),
+            certificate: pick(&self.certificate, from),
+            pairs: self.pairs.as_ref().map(|columns| PairColumns {
+                layer: pick(&columns.layer, from),
+                i: pick(&columns.i, from),
+                layer2: pick(&columns.layer2, from),
+                j: pick(&columns.j, from),
+            }),
+        }
+    }
+
+    /// Why the table does not fit a suite of so many tests, if it does not: every number is checked before
+    /// anybody uses it.
+    pub fn misfit(&self, tests: usize) -> Option<String> {
+        let is_test = |test: i64| test == -1 || usize::try_from(test).is_ok_and(|t| t < tests);
+        (0..self.state.len()).find_map(|row| {
+            let wrong = if State::from_number(self.state[row]).is_none() {
+                format!("state {}, which none is", self.state[row])
+            } else if let Some(test) = [self.test[row], self.test2[row]]
+                .into_iter()
+                .find(|&test| !is_test(test))
+            {
+                format!("test {test} of {tests}")
+            } else if self.certificate[row] < -1 {
+                format!("certificate {}", self.certificate[row])
+            } else {
+                return None;
+            };
+            Some(format!("row {row} has {wrong}"))
+        })
     }
 
     /// Writes it.

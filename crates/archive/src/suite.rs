@@ -81,6 +81,15 @@ impl SuiteTable {
         Ok(file.finish()?)
     }
 
+    /// The shape of one input of a saved suite.
+    pub fn shape(path: &Path) -> Result<Vec<usize>, ArchiveError> {
+        let file = NpzReader::open(path)?;
+        match file.shape("x") {
+            Some([_, shape @ ..]) => Ok(shape.to_vec()),
+            _ => Err(ArchiveError::damaged(path, "it holds no inputs")),
+        }
+    }
+
     /// Reads it back; `elements` is the size of one input.
     pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;

@@ -168,6 +168,11 @@ impl CriterionArguments {
         })
     }
 
+    /// Whether neurons are chosen by their numbers.
+    pub fn names_neurons(&self) -> bool {
+        !self.neurons.is_empty()
+    }
+
     /// The neurons they select.
     pub fn selection(&self, network: &Network) -> Result<Selection, Failure> {
         let layers: Vec<&str> = self.layers.iter().map(String::as_str).collect();

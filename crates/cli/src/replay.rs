@@ -6,17 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_archive::{ArchiveError, RequirementTable, State, SuiteTable, Summary};
+use deepconcolic_archive::{ArchiveError, RequirementTable, SuiteTable, Summary};
 use deepconcolic_check::{Audit, Digest, Witnesses};
 use deepconcolic_concolic::oracle::{Oracle, Verdict};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{Family, Group};
+use deepconcolic_spec::criteria::Family;
 
 use crate::arguments::{ModelArguments, ThreadArguments};
+use crate::coverage_change::CoverageChange;
 use crate::exit::{Failure, Status};
+use crate::renumbering::Renumbering;
 use crate::settings::Settings;
 use crate::{Outcome, exit, model, outcome, plan, profile_file, region_file, samples};
 
@@ -37,7 +39,14 @@ struct Saved {
     summary: Summary,
     settings: Settings,
     suite: SuiteTable,
+    renumbering: Renumbering,
     table: RequirementTable,
+}
+
+impl Saved {
+    fn is_of(&self, sha256: &str) -> bool {
+        self.settings.sha256 == sha256
+    }
 }
 
 /// A run as `check` needs it.
@@ -61,14 +70,16 @@ impl RunOnDisk {
         let loaded = model::load(&arguments)?;
         let digest = model::digest(&loaded);
         let network = loaded.network;
-        let suite = SuiteTable::read(&dir.join(outcome::SUITE), network.input_elements())?;
+        let (suite, renumbering) = replay.suite(&settings, &network)?;
         let rows = suite.x.chunks_exact(network.input_elements().max(1));
         let seeds: Vec<Vec<f32>> = rows.take(suite.seeds()).map(<[f32]>::to_vec).collect();
         let data = settings.data.open(&network).ok();
-        let space = replay.space(&settings, &network, data.as_ref())?;
+        let space = replay.space(&settings, &network, data.as_ref(), &renumbering)?;
+        let family = replay.family(&settings, &network, &seeds, &space, &renumbering)?;
+        let table = replay.table(suite.len())?;
         Ok(Self {
-            family: replay.family(&settings, &network, &seeds, &space)?,
-            table: RequirementTable::read(&dir.join(outcome::REQUIREMENTS))?,
+            table: renumbering.table(table, family.as_ref(), &network),
+            family,
             digest,
             network,
             space,
@@ -102,6 +113,28 @@ impl Replay {
         }
     }
 
+    /// The suite as a model takes it, and how numbers of the run become those of the model.
+    fn suite(
+        &self,
+        settings: &Settings,
+        network: &Network,
+    ) -> Result<(SuiteTable, Renumbering), Failure> {
+        let path = self.dir.join(outcome::SUITE);
+        let renumbering = Renumbering::between(settings, &SuiteTable::shape(&path)?, network)?;
+        let suite = SuiteTable::read(&path, network.input_elements())?;
+        let suite = renumbering.suite(suite, network.input_elements());
+        Ok((suite, renumbering))
+    }
+
+    /// The table of requirements, every number of it checked.
+    fn table(&self, tests: usize) -> Result<RequirementTable, Failure> {
+        let table = RequirementTable::read(&self.dir.join(outcome::REQUIREMENTS))?;
+        match table.misfit(tests) {
+            None => Ok(table),
+            Some(why) => Err(self.damaged(outcome::REQUIREMENTS, why)),
+        }
+    }
+
     /// What the run required.
     fn family(
         &self,
@@ -109,10 +142,15 @@ impl Replay {
         network: &Network,
         seeds: &[Vec<f32>],
         space: &SearchSpace,
+        renumbering: &Renumbering,
     ) -> Result<Box<dyn Family>, Failure> {
         let profile = match plan::criterion(settings)? {
             Some(criterion) if criterion.needs_profile() => {
-                profile_file::load(&self.dir.join(outcome::PROFILE), network)?
+                let found = profile_file::load(&self.dir.join(outcome::PROFILE), network)?;
+                let moved = found.map(|profile| renumbering.profile(profile, network));
+                moved
+                    .transpose()
+                    .map_err(|why| self.damaged(outcome::PROFILE, why))?
             }
             _ => None,
         };
@@ -128,15 +166,18 @@ impl Replay {
         let Loaded {
             network, sha256, ..
         } = model::load(&model)?;
+        let (suite, renumbering) = self.suite(&settings, &network)?;
         let saved = Saved {
-            suite: SuiteTable::read(&self.dir.join(outcome::SUITE), network.input_elements())?,
-            table: RequirementTable::read(&self.dir.join(outcome::REQUIREMENTS))?,
+            table: self.table(suite.len())?,
+            suite,
+            renumbering,
             summary,
             settings,
         };
         let mut findings = Vec::new();
         let mut out = exit::output();
-        if sha256 == saved.settings.sha256 {
+        let same_model = saved.is_of(&sha256);
+        if same_model {
             writeln!(out, "model {}, as it was", model.model.display())?;
         } else {
             writeln!(
@@ -149,9 +190,17 @@ impl Replay {
                 findings.push("the model file has changed since the run".to_owned());
             }
         }
+        if !saved.renumbering.is_plain() {
+            writeln!(out, "inputs for this model: {}", saved.renumbering.words())?;
+        }
         // Gone data are no error: verdicts are then not judged again, and that is said.
         let data = saved.settings.data.open(&network).ok();
-        self.compare(&saved, &network, data.as_ref(), &mut out, &mut findings)?;
+        let bench = Bench {
+            network: &network,
+            same_model,
+            data: data.as_ref(),
+        };
+        self.compare(&saved, &bench, &mut out, &mut findings)?;
         for finding in &findings {
             writeln!(out, "differs: {finding}")?;
         }
@@ -185,22 +234,20 @@ impl Replay {
     fn compare(
         &self,
         saved: &Saved,
-        network: &Network,
-        data: Option<&Samples>,
+        bench: &Bench<'_>,
         out: &mut impl Write,
         findings: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        let settings = &saved.settings;
-        let elements = network.input_elements();
+        let (settings, network) = (&saved.settings, bench.network);
         let rows: Vec<Vec<f32>> = saved
             .suite
             .x
-            .chunks_exact(elements.max(1))
+            .chunks_exact(network.input_elements().max(1))
             .map(<[f32]>::to_vec)
             .collect();
         let seeds = &rows[..saved.suite.seeds().min(rows.len())];
-        let space = self.space(settings, network, data)?;
-        let family = self.family(settings, network, seeds, &space)?;
+        let space = self.space(settings, network, bench.data, &saved.renumbering)?;
+        let family = self.family(settings, network, seeds, &space, &saved.renumbering)?;
         let means = plan::means(settings, network)?;
         let witnesses = Witnesses {
             network,
@@ -209,10 +256,15 @@ impl Replay {
             space: &space,
             means: &means,
         };
-        let claims = saved
-            .table
-            .claims(family.as_ref())
-            .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
+        let obstacle = saved.renumbering.obstacle(settings);
+        let then = saved.table.clone();
+        let then = saved.renumbering.table(then, family.as_ref(), network);
+        let claims = match obstacle {
+            Some(_) => Vec::new(),
+            None => then
+                .claims(family.as_ref())
+                .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?,
+        };
         let audit = match witnesses.audit(&saved.suite.x, &claims) {
             Ok(audit) => audit,
             Err(why) => {
@@ -220,16 +272,18 @@ impl Replay {
                 return Ok(());
             }
         };
-        coverage(saved, family.as_ref(), &audit, out, findings)?;
+        match obstacle {
+            Some(why) => writeln!(out, "requirements not compared: {why}")?,
+            None => {
+                let now = RequirementTable::new(family.as_ref(), &audit);
+                let change = CoverageChange::between(family.as_ref(), &then, &now)
+                    .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
+                coverage(saved, &change, bench.same_model, out, findings)?;
+            }
+        }
         labels(saved, &audit, out, findings)?;
         places(saved, &rows, &space, findings);
-        let bench = Bench {
-            network,
-            space: &space,
-            labels: &audit.labels,
-            data,
-        };
-        verdicts(saved, &bench, out, findings)
+        verdicts(saved, bench, &space, &audit.labels, out, findings)
     }
 
     fn space(
@@ -237,6 +291,7 @@ impl Replay {
         settings: &Settings,
         network: &Network,
         data: Option<&Samples>,
+        renumbering: &Renumbering,
     ) -> Result<SearchSpace, Failure> {
         let domain = if let Some(data) = data {
             samples::domain(settings.domain.as_deref(), data)?.0
@@ -257,7 +312,8 @@ impl Replay {
             let path = path.ok_or_else(|| {
                 self.damaged("region.npz", "the boxes of the run are missing".into())
             })?;
-            Some(region_file::load(path, network.input_elements())?)
+            let boxes = region_file::load(path, network.input_elements())?;
+            Some(renumbering.boxes(boxes))
         } else {
             None
         };
@@ -265,21 +321,23 @@ impl Replay {
     }
 }
 
-/// What a verdict depends on.
+/// What a suite is run on.
 struct Bench<'a> {
     network: &'a Network,
-    space: &'a SearchSpace,
-    labels: &'a [usize],
+    /// Whether that is the run's own model.
+    same_model: bool,
     data: Option<&'a Samples>,
 }
 
 fn verdicts(
     saved: &Saved,
     bench: &Bench<'_>,
+    space: &SearchSpace,
+    labels: &[usize],
     out: &mut impl Write,
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let Bench { network, space, .. } = bench;
+    let network = bench.network;
     let references = match &saved.settings.reference {
         Some(path) => saved.settings.data.open_as(path, network).ok(),
         None => bench.data.cloned(),
@@ -300,7 +358,7 @@ fn verdicts(
         .iter()
         .map(|&r| usize::try_from(r).ok())
         .collect();
-    let judged = oracle.judge(network, &saved.suite.x, bench.labels, &hints);
+    let judged = oracle.judge(network, &saved.suite.x, labels, &hints);
     let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
     let adversarial = |all: &[u8]| {
         let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);
@@ -325,65 +383,31 @@ fn verdicts(
 
 fn coverage(
     saved: &Saved,
-    family: &dyn Family,
-    audit: &Audit,
+    change: &CoverageChange,
+    same_model: bool,
     out: &mut impl Write,
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let groups = family.groups();
-    let total: usize = groups.iter().map(Group::total).sum();
-    let covered = audit.covered_count();
+    let total = change.total;
     let percent = |count: usize| 100.0 * count as f64 / total.max(1) as f64;
-    let then = saved.summary.requirements.covered;
+    let claimed = &saved.summary.requirements;
     writeln!(
         out,
-        "{} tests; covered {then} then ({:.2} %), {covered} now ({:.2} %) of {total}",
+        "{} tests; covered {} then ({:.2} %), {} now ({:.2} %) of {total}",
         saved.suite.len(),
-        percent(then),
-        percent(covered)
+        claimed.covered,
+        percent(claimed.covered),
+        change.now,
+        percent(change.now)
     )?;
-    if then != covered || saved.summary.requirements.total != total {
+    if claimed.covered != change.now || claimed.total != total {
         findings.push(format!(
-            "coverage {then} of {} was claimed",
-            saved.summary.requirements.total
+            "coverage {} of {} was claimed",
+            claimed.covered, claimed.total
         ));
     }
-    let now = RequirementTable::new(family, audit);
-    if let Some(pairs) = saved.table.covered_pairs() {
-        let tests = |table: &RequirementTable| {
-            let rows = (0..table.state.len()).filter(|&r| table.state[r] == State::Covered as u8);
-            rows.map(|r| table.test[r]).collect::<Vec<i64>>()
-        };
-        if Some(pairs) != now.pairs {
-            findings.push("other pairs of neurons are covered than claimed".into());
-        } else if tests(&saved.table) != tests(&now) {
-            findings.push("requirements are shown by other tests than claimed".into());
-        }
-        return Ok(());
-    }
-    let claimed: Vec<bool> = is_covered(&saved.table);
-    let changed = differing(&claimed, &is_covered(&now));
-    if !changed.is_empty() {
-        let name = |&row: &usize| match now.slot(family, row) {
-            Some(slot) => family.label(slot.group as usize, slot.slot as usize),
-            None => format!("row {row}"),
-        };
-        let names = changed.iter().take(5).map(name);
-        findings.push(format!(
-            "{} requirements are not covered as claimed: {}{}",
-            changed.len(),
-            names.collect::<Vec<_>>().join("; "),
-            if changed.len() > 5 { "; ..." } else { "" }
-        ));
-    } else if saved.table.test != now.test {
-        findings.push("requirements are shown by other tests than claimed".into());
-    }
+    findings.extend(change.findings(same_model));
     Ok(())
-}
-
-fn is_covered(table: &RequirementTable) -> Vec<bool> {
-    let covered = |&state: &u8| state == State::Covered as u8;
-    table.state.iter().map(covered).collect()
 }
 
 fn labels(

@@ -11,7 +11,7 @@ use deepconcolic_spec::{Domain, SearchSpace};
 use crate::criteria;
 use crate::exit::Failure;
 use crate::run::Run;
-use crate::settings::{RequirementText, Settings};
+use crate::settings::{RequirementText, Settings, Shapes};
 use crate::{model, paths, plan, profile_file, region_file, requirements, samples};
 
 /// Seeds when nobody says how many.
@@ -90,6 +90,7 @@ impl Run {
             version: env!("CARGO_PKG_VERSION").into(),
             model: self.model.clone(),
             sha256,
+            shapes: Some(Shapes::of(&network)),
             data: self.data.clone(),
             samples: data.len(),
             criterion: self.criterion.clone(),

@@ -1,6 +1,7 @@
 //! What decides a run: kept in its journal and in `run.json`, compared when it is resumed, and enough
 //! to do it all again.
 
+use deepconcolic_network::Network;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{DataArguments, ModelArguments};
@@ -15,6 +16,28 @@ pub struct RequirementText {
     pub text: String,
 }
 
+/// Shapes of a model's tensors, without the batch axis: elements and neurons are counted in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shapes {
+    /// Of the input.
+    pub input: Vec<usize>,
+    /// Of the hidden layers.
+    pub layers: Vec<Vec<usize>>,
+}
+
+impl Shapes {
+    /// Those of a network.
+    pub fn of(network: &Network) -> Self {
+        let layers = network.layers().iter();
+        Self {
+            input: network.input_shape().without_batch().to_vec(),
+            layers: layers
+                .map(|layer| layer.shape().without_batch().to_vec())
+                .collect(),
+        }
+    }
+}
+
 /// Everything that decides what a run does, budgets and threads apart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
@@ -24,6 +47,9 @@ pub struct Settings {
     pub model: ModelArguments,
     /// Its fingerprint.
     pub sha256: String,
+    /// How its tensors are laid out.
+    #[serde(default)]
+    pub shapes: Option<Shapes>,
     /// The data and how they are read.
     pub data: DataArguments,
     /// How many samples they have.

@@ -72,6 +72,58 @@ impl Layout {
         Err(order_unknown(dataset, model))
     }
 
+    /// The way from a tensor of one model to the same tensor of another, by their shapes without the batch
+    /// axis. Unlike data, a flat tensor here has an order of its own: where the other has channels, which
+    /// order that is cannot be told.
+    pub fn between_models(from: &[usize], to: &[usize]) -> Result<Self, String> {
+        let words = || format!("{} and {}", Shape(from), Shape(to));
+        if element_count(from) != element_count(to) {
+            return Err(format!("{} have different numbers of values", words()));
+        }
+        let (from_axes, to_axes) = (without_ones(from), without_ones(to));
+        if from == to {
+            return Ok(Self::same(format!("{} as they are", Shape(from))));
+        }
+        if from_axes == to_axes {
+            return Ok(Self::same(format!("{} as {}", Shape(from), Shape(to))));
+        }
+        if let Some(layout) =
+            channels_moved(from, to).or_else(|| channels_moved(&from_axes, &to_axes))
+        {
+            return Ok(layout);
+        }
+        let flat = from_axes.len().min(to_axes.len()) <= 1;
+        if flat && from_axes.len().max(to_axes.len()) <= 2 {
+            return Ok(Self::same(format!("{} as {}", Shape(from), Shape(to))));
+        }
+        Err(format!(
+            "{} hold the same number of values, in orders that cannot be told from the shapes",
+            words()
+        ))
+    }
+
+    /// Whether every value stays where it is.
+    pub fn is_same(&self) -> bool {
+        self.order == Order::Same
+    }
+
+    /// Where the value that is at a place comes to be.
+    pub fn moved(&self, place: usize) -> usize {
+        match self.order {
+            Order::Same => place,
+            Order::Transposed { rows, columns } => (place % columns) * rows + place / columns,
+        }
+    }
+
+    /// Values of one sample in their new order.
+    pub fn arranged<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        let mut arranged = values.to_vec();
+        for (place, &value) in values.iter().enumerate() {
+            arranged[self.moved(place)] = value;
+        }
+        arranged
+    }
+
     fn same(description: String) -> Self {
         Self {
             order: Order::Same,
@@ -277,5 +329,38 @@ mod tests {
             let message = between(data, model).unwrap_err().to_string();
             assert!(message.contains("cannot be told"), "{message}");
         }
+    }
+
+    #[test]
+    fn between_models_channels_move_and_orders_that_cannot_be_told_are_refused() {
+        let moved = Layout::between_models(&[2, 2, 3], &[3, 2, 2]).unwrap();
+        assert!(!moved.is_same());
+        let pixels = [
+            "ar", "ag", "ab", "br", "bg", "bb", "cr", "cg", "cb", "dr", "dg", "db",
+        ];
+        let planes = [
+            "ar", "br", "cr", "dr", "ag", "bg", "cg", "dg", "ab", "bb", "cb", "db",
+        ];
+        assert_eq!(moved.arranged(&pixels), planes);
+        let back = Layout::between_models(&[3, 2, 2], &[2, 2, 3]).unwrap();
+        assert_eq!(back.arranged(&planes), pixels);
+        for (from, to) in [
+            (&[1, 28, 28][..], &[28, 28, 1][..]),
+            (&[784], &[1, 28, 28]),
+            (&[28, 28], &[784]),
+            (&[5, 5, 5], &[5, 5, 5]),
+        ] {
+            assert!(Layout::between_models(from, to).unwrap().is_same());
+        }
+        for (from, to) in [
+            (&[3072][..], &[3, 32, 32][..]),
+            (&[32, 32, 3], &[3072]),
+            (&[3, 4, 5], &[4, 3, 5]),
+        ] {
+            let message = Layout::between_models(from, to).unwrap_err();
+            assert!(message.contains("cannot be told"), "{message}");
+        }
+        let message = Layout::between_models(&[4], &[5]).unwrap_err();
+        assert!(message.contains("different numbers"), "{message}");
     }
 }

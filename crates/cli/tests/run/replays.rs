@@ -93,7 +93,10 @@ fn an_untouched_run_agrees_and_a_touched_one_does_not() {
     refused("a root", &["root"]);
     let open = run.requirements().0.iter().position(|&s| s == 0).unwrap();
     change(&run, "requirements.npz", "state", |s| s[open] = 1.0);
-    refused("a state", &["not covered as claimed"]);
+    refused(
+        "a state",
+        &["1 requirements that were covered are not covered now"],
+    );
     let done = run.requirements().0.iter().position(|&s| s == 1).unwrap();
     change(&run, "requirements.npz", "test", |t| t[done] += 1.0);
     refused("a witness", &["other tests than claimed"]);
