@@ -4,51 +4,30 @@ use std::fs;
 use std::path::Path;
 
 use deepconcolic_concolic::oracle::{Judgement, Verdict};
-use deepconcolic_dataset::write::{NpzWriter, write_png};
-use deepconcolic_spec::{Domain, ImageShape};
+use deepconcolic_dataset::write::{NpzWriter, write_png, write_png_16};
+use deepconcolic_spec::Domain;
 
 use crate::error::ArchiveError;
+use crate::picture::Picture;
 use crate::suite::SuiteTable;
 
 /// Most pictures written; the arrays hold all tests.
 const PICTURES: usize = 1000;
-
-/// How an input becomes a picture.
-#[derive(Clone, Copy, Debug)]
-pub struct Picture<'a> {
-    /// Its shape.
-    pub shape: ImageShape,
-    /// The range of its elements, which becomes 0 to 255.
-    pub domain: &'a Domain,
-}
-
-impl Picture<'_> {
-    fn bytes(&self, input: &[f32]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(input.len());
-        for row in 0..self.shape.height {
-            for column in 0..self.shape.width {
-                for channel in 0..self.shape.channels() {
-                    let element = self.shape.element(row, column, channel);
-                    let (low, high) = (self.domain.lower()[element], self.domain.upper()[element]);
-                    let part = (input[element] - low) / (high - low).max(f32::MIN_POSITIVE);
-                    bytes.push((part * 255.0).round().clamp(0.0, 255.0) as u8);
-                }
-            }
-        }
-        bytes
-    }
-}
+/// The largest value of a pixel with 8 bits, and with 16.
+const EIGHT: u16 = 255;
+const SIXTEEN: u16 = 65535;
 
 /// Writes the folder anew: `adversarial.npz` (x, y: true label, label: the network's, test: row of the
 /// suite, reference, distance), and `test-label-as-label.png` for each where inputs are pictures.
-/// Returns how many pictures were left out.
+/// Returns what the user should know of the pictures: why there are none, how many were left out, how far
+/// they are from the tests.
 pub fn write_adversarial(
     folder: &Path,
     suite: &SuiteTable,
     judgements: &[Judgement],
     shape: &[usize],
-    picture: Option<Picture<'_>>,
-) -> Result<usize, ArchiveError> {
+    domain: &Domain,
+) -> Result<Vec<String>, ArchiveError> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(ArchiveError::io(folder, "replace"))?;
     }
@@ -56,7 +35,7 @@ pub fn write_adversarial(
         .filter(|&t| judgements[t].verdict == Verdict::Adversarial)
         .collect();
     if chosen.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     fs::create_dir_all(folder).map_err(ArchiveError::io(folder, "create"))?;
     let elements: usize = shape.iter().product();
@@ -79,18 +58,87 @@ pub fn write_adversarial(
     file.add("reference", &[count], &column(&|t| suite.reference[t]))?;
     file.add("distance", &[count], &distances)?;
     file.finish()?;
-    let Some(picture) = picture.filter(|p| matches!(p.shape.channels(), 1 | 3 | 4)) else {
-        return Ok(0);
+    let picture = match Picture::of(shape, domain) {
+        Ok(picture) => picture,
+        Err(why) => {
+            return Ok(vec![format!(
+                "adversarial tests have no pictures: {why}; adversarial.npz has the tests"
+            )]);
+        }
     };
-    for &t in chosen.iter().take(PICTURES) {
-        let name = format!("{t:06}-{}-as-{}.png", judgements[t].truth, suite.label[t]);
-        write_png(
-            &folder.join(name),
-            picture.shape.height,
-            picture.shape.width,
-            picture.shape.channels(),
-            &picture.bytes(input(t)),
-        )?;
+    let drawn: Vec<(String, &[f32])> = chosen
+        .iter()
+        .take(PICTURES)
+        .map(|&t| {
+            let name = format!("{t:06}-{}-as-{}.png", judgements[t].truth, suite.label[t]);
+            (name, input(t))
+        })
+        .collect();
+    let mut notes = Vec::new();
+    if count > PICTURES {
+        notes.push(format!(
+            "{} adversarial tests have no picture; adversarial.npz has them all",
+            count - PICTURES
+        ));
     }
-    Ok(count.saturating_sub(PICTURES))
+    notes.extend(draw(folder, &picture, &drawn)?);
+    Ok(notes)
+}
+
+/// Writes pictures with 8 bits, or with 16 if only that holds every value exactly. Says how far they are
+/// from the tests, if they are.
+fn draw(
+    folder: &Path,
+    picture: &Picture<'_>,
+    inputs: &[(String, &[f32])],
+) -> Result<Option<String>, ArchiveError> {
+    let off = |levels: u16| {
+        let each = inputs
+            .iter()
+            .map(|(_, input)| picture.levels(input, levels).1);
+        each.fold(0.0, f64::max)
+    };
+    let coarse = off(EIGHT);
+    let sixteen = coarse > 0.0 && off(SIXTEEN) == 0.0;
+    let [height, width, channels] = picture.size();
+    for (name, input) in inputs {
+        let path = folder.join(name);
+        if sixteen {
+            let (values, _) = picture.levels(input, SIXTEEN);
+            write_png_16(&path, height, width, channels, &values)?;
+        } else {
+            let (values, _) = picture.levels(input, EIGHT);
+            let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
+            write_png(&path, height, width, channels, &bytes)?;
+        }
+    }
+    let exact = coarse == 0.0 || sixteen;
+    Ok((!exact).then(|| {
+        format!(
+            "pictures of adversarial tests are rounded to 8 bits, values by at most {}; adversarial.npz has \
+             the tests exactly",
+            rounded_up(coarse)
+        )
+    }))
+}
+
+/// Two digits that are not below the number.
+fn rounded_up(number: f64) -> String {
+    let digit = 10_f64.powi(number.log10().floor() as i32 - 1);
+    let digits = (number / digit).ceil();
+    format!("{}", (digits * digit * 1e12).round() / 1e12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_shown_with_two_digits_and_never_below() {
+        assert_eq!(rounded_up(0.001_957), "0.002");
+        assert_eq!(rounded_up(0.001_911), "0.002");
+        assert_eq!(rounded_up(0.012_01), "0.013");
+        assert_eq!(rounded_up(0.5), "0.5");
+        assert_eq!(rounded_up(3.01), "3.1");
+    }
 }

@@ -5,11 +5,12 @@ mod adversarial;
 mod error;
 mod folder;
 mod journal;
+mod picture;
 mod requirements;
 mod suite;
 mod summary;
 
-pub use adversarial::{Picture, write_adversarial};
+pub use adversarial::write_adversarial;
 pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
 pub use journal::{Entry, Journal, OnDamage};

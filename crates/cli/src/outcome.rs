@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use deepconcolic_archive::{
-    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary, Picture,
+    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
     RequirementSummary, RequirementTable, RunFolder, Spread, SuiteTable, Summary, TestSummary,
     Times, write_adversarial,
 };
@@ -12,8 +12,8 @@ use deepconcolic_check::{Audit, PairClaim, Witnesses};
 use deepconcolic_concolic::oracle::{Judgement, Verdict};
 use deepconcolic_concolic::{Inputs, Limits, Passes, Scatter, Seeds, Stop, Suite, measure};
 use deepconcolic_network::{Network, Point};
+use deepconcolic_spec::SearchSpace;
 use deepconcolic_spec::criteria::{BitSet, Family, Group, Means};
-use deepconcolic_spec::{ImageShape, SearchSpace};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -140,22 +140,14 @@ impl Finished<'_> {
             watch.lap(|times| &mut times.symbolic);
         }
         self.passes = passes;
-        let picture = ImageShape::of(&shape).map(|shape| Picture {
-            shape,
-            domain: &self.space.domain,
-        });
-        let left_out = write_adversarial(
+        let pictures = write_adversarial(
             &self.folder.file(ADVERSARIAL),
             &suite,
             self.judgements,
             &shape,
-            picture,
+            &self.space.domain,
         )?;
-        if left_out > 0 {
-            self.notes.push(format!(
-                "{left_out} adversarial tests have no picture; adversarial.npz has them all"
-            ));
-        }
+        self.notes.extend(pictures);
         watch.lap(|times| &mut times.measure);
         let (baseline, accuracy) = self.controls(suite.len());
         watch.lap(|times| &mut times.controls);

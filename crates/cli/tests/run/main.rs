@@ -7,6 +7,7 @@ mod disk;
 mod journal;
 mod kills;
 mod onnx;
+mod pictures;
 mod pipes;
 mod proofs;
 mod refusals;

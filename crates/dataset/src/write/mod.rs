@@ -13,4 +13,4 @@ pub use atomic::AtomicFile;
 pub use destination::is_standard_output;
 pub use npy::write_npy;
 pub use npz::NpzWriter;
-pub use png::write_png;
+pub use png::{write_png, write_png_16};

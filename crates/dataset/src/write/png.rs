@@ -31,10 +31,48 @@ pub fn write_png(
     channels: usize,
     bytes: &[u8],
 ) -> Result<(), DatasetError> {
-    let colour = match channels {
-        1 => ExtendedColorType::L8,
-        3 => ExtendedColorType::Rgb8,
-        4 => ExtendedColorType::Rgba8,
+    let colours = [
+        ExtendedColorType::L8,
+        ExtendedColorType::Rgb8,
+        ExtendedColorType::Rgba8,
+    ];
+    check_length(path, None, &[height, width, channels], bytes)?;
+    write(path, [height, width, channels], colours, bytes)
+}
+
+/// Writes 16-bit pixels the same way.
+pub fn write_png_16(
+    path: &Path,
+    height: usize,
+    width: usize,
+    channels: usize,
+    values: &[u16],
+) -> Result<(), DatasetError> {
+    let colours = [
+        ExtendedColorType::L16,
+        ExtendedColorType::Rgb16,
+        ExtendedColorType::Rgba16,
+    ];
+    check_length(path, None, &[height, width, channels], values)?;
+    // The encoder takes them as they are in memory.
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_ne_bytes())
+        .collect();
+    write(path, [height, width, channels], colours, &bytes)
+}
+
+/// Writes the bytes of pixels, in the kind that is given for one, three and four channels.
+fn write(
+    path: &Path,
+    [height, width, channels]: [usize; 3],
+    [grey, colour, opaque]: [ExtendedColorType; 3],
+    bytes: &[u8],
+) -> Result<(), DatasetError> {
+    let kind = match channels {
+        1 => grey,
+        3 => colour,
+        4 => opaque,
         _ => {
             return Err(DatasetError::Channels {
                 path: path.to_path_buf(),
@@ -42,13 +80,12 @@ pub fn write_png(
             });
         }
     };
-    check_length(path, None, &[height, width, channels], bytes)?;
     let failed = |error| DatasetError::io(path, "write")(error);
     let size = |size: usize| u32::try_from(size).map_err(|error| failed(io::Error::other(error)));
     let (width, height) = (size(width)?, size(height)?);
     let mut file = AtomicFile::create(path)?;
     PngEncoder::new(&mut file)
-        .write_image(bytes, width, height, colour)
+        .write_image(bytes, width, height, kind)
         .map_err(|error| match error {
             ImageError::IoError(error) => failed(error),
             other => failed(io::Error::other(other)),
@@ -83,5 +120,15 @@ mod tests {
         assert!(write_png(&path, 2, 2, 1, &[0; 3]).is_err());
         assert!(write_png(&path, 0, 2, 1, &[]).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn sixteen_bits_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let values: Vec<u16> = (0..18).map(|i| i * 3641).collect();
+        write_png_16(&path, 2, 3, 3, &values).unwrap();
+        let read = image::open(&path).unwrap().into_rgb16();
+        assert_eq!(read.into_raw(), values);
     }
 }
