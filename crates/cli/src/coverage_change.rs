@@ -92,11 +92,11 @@ fn covered(family: &dyn Family, table: &RequirementTable) -> Result<Covered, Str
 }
 
 fn some(names: &[String]) -> String {
-    let mut text = names[..names.len().min(NAMED)].join("; ");
-    if names.len() > NAMED {
-        text += &format!("; and {} more", names.len() - NAMED);
+    let shown = names[..names.len().min(NAMED)].join("; ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
     }
-    text
 }
 
 #[cfg(test)]

@@ -195,6 +195,17 @@ mod tests {
         }
     }
 
+    /// Takes nothing.
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn a_closed_pipe_is_no_error_and_a_full_disk_is_one() {
         let mut out = Output::to(Pipe(3));
@@ -202,15 +213,6 @@ mod tests {
             writeln!(out, "some line").unwrap();
         }
         out.flush().unwrap();
-        struct Full;
-        impl Write for Full {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::StorageFull.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
         assert!(writeln!(Output::to(Full), "some line").is_err());
     }
 }

@@ -15,8 +15,9 @@ pub fn storable<'a>(
     for (argument, path) in paths {
         if let Some(path) = path.filter(|path| path.to_str().is_none()) {
             return Err(Failure::Usage(format!(
-                "{argument} {path:?} is not UTF-8, so that the files written could not name it; rename it, \
-                 or give a link to it"
+                "{argument} {} is not UTF-8, so that the files written could not name it; rename it, or \
+                 give a link to it",
+                shown(path.as_os_str())
             )));
         }
     }
@@ -29,6 +30,10 @@ pub fn command_line() -> Vec<String> {
 }
 
 /// Text as it is; what is no text in quotes, with its odd bytes as numbers.
+#[expect(
+    clippy::unnecessary_debug_formatting,
+    reason = "to display it would show other bytes than there are"
+)]
 fn shown(text: &OsStr) -> String {
     let whole: Result<String, OsString> = text.to_owned().into_string();
     whole.unwrap_or_else(|odd| format!("{odd:?}"))

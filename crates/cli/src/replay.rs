@@ -272,14 +272,13 @@ impl Replay {
                 return Ok(());
             }
         };
-        match obstacle {
-            Some(why) => writeln!(out, "requirements not compared: {why}")?,
-            None => {
-                let now = RequirementTable::new(family.as_ref(), &audit);
-                let change = CoverageChange::between(family.as_ref(), &then, &now)
-                    .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
-                coverage(saved, &change, bench.same_model, out, findings)?;
-            }
+        if let Some(why) = obstacle {
+            writeln!(out, "requirements not compared: {why}")?;
+        } else {
+            let now = RequirementTable::new(family.as_ref(), &audit);
+            let change = CoverageChange::between(family.as_ref(), &then, &now)
+                .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
+            coverage(saved, &change, bench.same_model, out, findings)?;
         }
         labels(saved, &audit, out, findings)?;
         places(saved, &rows, &space, findings);

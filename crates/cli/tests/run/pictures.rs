@@ -92,7 +92,7 @@ fn small_images_of_three_channels_have_exact_pictures_wherever_their_channels_ar
                     _ => (channel * height + row) * width + column,
                 };
                 let level = picture.get_pixel(column as u32, row as u32)[channel];
-                assert_eq!(f32::from(level) / 255.0, x[at]);
+                assert_eq!((f32::from(level) / 255.0).to_bits(), x[at].to_bits());
             }
         }
         assert_eq!(notes(&run), [""; 0]);
@@ -110,7 +110,11 @@ fn a_grid_that_sixteen_bits_hold_gets_such_pictures() {
     for (x, picture) in all {
         let picture = picture.into_luma16().into_raw();
         let values = picture.iter().map(|&level| f32::from(level) / 65535.0);
-        assert!(values.zip(&x).all(|(value, x)| value == *x));
+        assert!(
+            values
+                .zip(&x)
+                .all(|(value, x)| value.to_bits() == x.to_bits())
+        );
     }
     assert_eq!(notes(&run), [""; 0]);
 }
