@@ -88,6 +88,16 @@ pub enum Tree {
     Corner,
 }
 
+impl Tree {
+    /// The leaf that it is, if it is one.
+    pub fn leaf(&self) -> Option<&Leaf> {
+        match self {
+            Self::Leaf(leaf) => Some(leaf),
+            Self::Split(_) | Self::Corner => None,
+        }
+    }
+}
+
 /// A split tree in depth-first order.
 pub type Proof = Vec<Tree>;
 

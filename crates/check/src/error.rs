@@ -1,5 +1,7 @@
 //! Why a certificate is not accepted, and why a question cannot be asked of it.
 
+use crate::digest::{Digest, hex};
+
 /// Why a certificate is rejected. None of these is proof that the claim is false.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -43,6 +45,15 @@ pub enum Rejection {
         /// What does not follow.
         reason: String,
     },
+}
+
+impl Rejection {
+    pub(crate) fn other_model(expected: &Digest, found: &Digest) -> Self {
+        Self::Model {
+            expected: hex(expected),
+            found: hex(found),
+        }
+    }
 }
 
 /// Why a requirement is beyond proofs.

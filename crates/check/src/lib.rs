@@ -11,6 +11,7 @@
 //!
 //! This crate depends on the network and on what is asked of it, and on nothing that searches.
 
+mod accepted;
 pub mod audit;
 mod bounds;
 mod bytes;
@@ -26,13 +27,15 @@ mod region;
 mod verdict;
 pub mod witness;
 
+pub use accepted::{Accepted, Bound};
 pub use audit::Audit;
 pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 pub use digest::{Digest, hex, sha256};
 pub use error::{Rejection, Unsupported};
-pub use inference::grounds::Grounds;
+pub use inference::deduction::Deduction;
+pub use inference::proven::ProvenFacts;
 pub use pair::{PairClaim, PairJudge, Standing};
 pub use question::{Atom, Case, Term, cases};
 pub use region::{SearchBox, regions};
-pub use verdict::{Accepted, Bound, Expectation, check, check_each};
+pub use verdict::{Expectation, check, check_each};
 pub use witness::{Claim, Confirmed, Slot, Witnesses};

@@ -4,12 +4,13 @@ use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use rayon::prelude::*;
 
+use crate::accepted::{Accepted, Bound};
 use crate::bounds::cone::Cone;
 use crate::bounds::context::Context;
 use crate::bounds::corner;
 use crate::bounds::leaf::Judge;
 use crate::certificate::{Certificate, Entry, Proof, Region, Tree};
-use crate::digest::{Digest, hex};
+use crate::digest::Digest;
 use crate::error::Rejection;
 use crate::question::{Atom, Case, cases};
 
@@ -24,34 +25,6 @@ pub struct Expectation<'a> {
     pub requirements: Option<&'a [String]>,
 }
 
-/// What is shown of one entry.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bound {
-    /// The largest value of the weighted conditions that rule the requirement out; below 0, or 0 for a
-    /// strict condition on executions.
-    pub value: f64,
-    /// How far an execution in single precision can be from the real values. If `value` is below
-    /// minus this, executions are ruled out too.
-    pub margin: f64,
-}
-
-impl Bound {
-    /// Of no alternative at all.
-    const NONE: Self = Self {
-        value: f64::NEG_INFINITY,
-        margin: 0.0,
-    };
-}
-
-/// What an accepted certificate shows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
-    /// For each entry.
-    pub bounds: Vec<Bound>,
-    /// Leaves checked.
-    pub leaves: usize,
-}
-
 /// Accepts a certificate, or says why not. Accepted means: over real numbers, with the weights as
 /// they are stored, no input of the regions meets any of the requirements. Entries about executions alone
 /// say so ([`Entry::is_about_executions`]); accepted means of them that no execution does.
@@ -60,21 +33,33 @@ pub fn check(
     certificate: &Certificate,
     expectation: &Expectation<'_>,
 ) -> Result<Accepted, Rejection> {
-    let bounds = check_each(network, certificate, expectation)?;
+    let bounds = judge(network, certificate, expectation)?;
     let bounds: Result<Vec<Bound>, Rejection> = bounds.into_iter().collect();
-    let trees = certificate.entries.iter().flat_map(|e| &e.proofs).flatten();
-    let leaves = trees
-        .flatten()
-        .filter(|node| !matches!(node, Tree::Split(_)));
-    Ok(Accepted {
-        bounds: bounds?,
-        leaves: leaves.count(),
-    })
+    Ok(Accepted::new(certificate.clone(), bounds?))
 }
 
-/// As [`check`], entry by entry: a bound, or why the entry is rejected. A certificate that is about
-/// something else is rejected as a whole.
+/// As [`check`], entry by entry: what is left when the entries that are rejected are taken out, and for
+/// each entry its new number, or why it is out. A certificate that is about something else is rejected as a
+/// whole.
 pub fn check_each(
+    network: &Network,
+    mut certificate: Certificate,
+    expectation: &Expectation<'_>,
+) -> Result<(Accepted, Vec<Result<usize, Rejection>>), Rejection> {
+    let judged = judge(network, &certificate, expectation)?;
+    let entries = std::mem::take(&mut certificate.entries);
+    let mut bounds = Vec::new();
+    let numbers = entries.into_iter().zip(judged).map(|(entry, judged)| {
+        bounds.push(judged?);
+        certificate.entries.push(entry);
+        Ok(bounds.len() - 1)
+    });
+    let numbers = numbers.collect();
+    Ok((Accepted::new(certificate, bounds), numbers))
+}
+
+/// For each entry a bound, or why it is rejected.
+fn judge(
     network: &Network,
     certificate: &Certificate,
     expectation: &Expectation<'_>,
@@ -108,10 +93,7 @@ pub fn check_each(
 /// The worse of two results for one entry.
 fn join(bound: &mut Result<Bound, Rejection>, found: Result<Bound, Rejection>) {
     *bound = match (std::mem::replace(bound, Ok(Bound::NONE)), found) {
-        (Ok(a), Ok(b)) => Ok(Bound {
-            value: a.value.max(b.value),
-            margin: a.margin.max(b.margin),
-        }),
+        (Ok(a), Ok(b)) => Ok(a.or(b)),
         (Err(reason), _) | (_, Err(reason)) => Err(reason),
     };
 }
@@ -122,10 +104,10 @@ fn confirm_subject(
     expectation: &Expectation<'_>,
 ) -> Result<(), Rejection> {
     if certificate.model != *expectation.model {
-        return Err(Rejection::Model {
-            expected: hex(&certificate.model),
-            found: hex(expectation.model),
-        });
+        return Err(Rejection::other_model(
+            &certificate.model,
+            expectation.model,
+        ));
     }
     let elements = network.input_elements();
     let fits = |region: &Region| {
@@ -265,7 +247,9 @@ fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, St
         let value = corner::largest(context, &cone, &case.atoms)?;
         let strict = case.atoms.iter().all(|atom| atom.strict);
         return if value < 0.0 || (strict && value <= 0.0) {
-            Ok(Bound { value, margin: 0.0 })
+            // Of executions by this tool; other orders of summation were not run.
+            let margin = f64::INFINITY;
+            Ok(Bound { value, margin })
         } else {
             Err(format!(
                 "executed at the best corner the condition has the value {value}"
@@ -273,12 +257,11 @@ fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, St
         };
     }
     let judge = Judge::new(context, &cone, &case.atoms);
-    let value = judge.judge(proof)?;
+    let bound = judge.judge(proof)?;
     // A sum of conditions of which one is strict cannot be 0 either; none is made use of.
-    if value < 0.0 {
-        let margin = judge.margin();
-        Ok(Bound { value, margin })
+    if bound.value < 0.0 {
+        Ok(bound)
     } else {
-        Err(format!("the bound {value} does not rule it out"))
+        Err(format!("the bound {} does not rule it out", bound.value))
     }
 }

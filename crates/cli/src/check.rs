@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic_archive::State;
-use deepconcolic_check::{Certificate, Expectation, Grounds, Slot, check, regions};
+use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot, check, regions};
 use deepconcolic_spec::criteria::BitSet;
 use rayon::prelude::*;
 
@@ -51,7 +51,8 @@ impl Check {
         let run = RunOnDisk::open(&self.folder, self.model.as_deref())?;
         let mut out = exit::output();
         let boxes = regions(&run.space, &run.seeds).into_iter();
-        let mut grounds = Grounds::new(&run.network, boxes.map(|part| part.region).collect());
+        let boxes = boxes.map(|part| part.region).collect();
+        let mut facts = ProvenFacts::new(&run.network, run.digest, boxes);
         let files = certificates(&self.folder)?;
         let (mut accepted, mut by_executions) = (0, 0);
         for file in &files {
@@ -62,8 +63,8 @@ impl Check {
             };
             let judged =
                 Certificate::from_bytes(&read(file)?, &run.network).and_then(|certificate| {
-                    check(&run.network, &certificate, &expectation)?;
-                    grounds.learn(&run.network, &certificate)?;
+                    let accepted = check(&run.network, &certificate, &expectation)?;
+                    facts.add_accepted(&run.network, &accepted)?;
                     let entries = certificate.entries.iter();
                     Ok(entries.filter(|e| e.is_about_executions()).count())
                 });
@@ -75,7 +76,11 @@ impl Check {
                 Err(reason) => writeln!(out, "{}: rejected: {reason}", file.display())?,
             }
         }
-        let (infeasible, unshown) = unshown(&run, &grounds);
+        let Infeasible {
+            shown,
+            unshown,
+            executed,
+        } = Infeasible::of(&run, &facts);
         for label in unshown.iter().take(SHOWN) {
             writeln!(out, "not shown to be infeasible: {label}")?;
         }
@@ -86,8 +91,15 @@ impl Check {
             out,
             "certificates: {accepted} of {} accepted; {} requirements cannot be met in the search region",
             files.len(),
-            infeasible - unshown.len()
+            shown
         )?;
+        if shown > 0 {
+            writeln!(
+                out,
+                "for {executed} of them executions in single precision, in any order of summation, cannot \
+                 meet them either"
+            )?;
+        }
         if by_executions > 0 {
             writeln!(
                 out,
@@ -123,19 +135,45 @@ fn certificates(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// How many requirements a run says are infeasible, and which of them do not follow.
-fn unshown(run: &RunOnDisk, grounds: &Grounds) -> (usize, Vec<String>) {
+/// What becomes of the requirements that a run says are infeasible.
+struct Infeasible {
+    /// How many follow from the certificates.
+    shown: usize,
+    /// Which ones do not.
+    unshown: Vec<String>,
+    /// For how many of those that follow the same holds of executions.
+    executed: usize,
+}
+
+impl Infeasible {
+    fn of(run: &RunOnDisk, facts: &ProvenFacts) -> Self {
+        let family = run.family.as_ref();
+        let rows =
+            (0..run.table.state.len()).filter(|&r| run.table.state[r] == State::Infeasible as u8);
+        let rows: Vec<usize> = rows.collect();
+        let slots: Vec<Option<Slot>> = rows.iter().map(|&r| run.table.slot(family, r)).collect();
+        let label = |row: usize, slot: Option<Slot>| match slot {
+            Some(slot) => family.label(slot.group as usize, slot.slot as usize),
+            None => format!("row {row}"),
+        };
+        let follows = following(run, &slots, facts.real_numbers());
+        let executed = following(run, &slots, facts.executions());
+        let all = rows.iter().zip(&slots).zip(&follows);
+        let not = all.filter(|(_, follows)| !**follows);
+        let both = follows.iter().zip(&executed).filter(|(a, b)| **a && **b);
+        Self {
+            shown: follows.iter().filter(|follows| **follows).count(),
+            unshown: not.map(|((&row, &slot), _)| label(row, slot)).collect(),
+            executed: both.count(),
+        }
+    }
+}
+
+/// Which of some requirements of a run follow from what is known.
+fn following(run: &RunOnDisk, slots: &[Option<Slot>], known: &Deduction) -> Vec<bool> {
     let family = run.family.as_ref();
-    let rows =
-        (0..run.table.state.len()).filter(|&r| run.table.state[r] == State::Infeasible as u8);
-    let rows: Vec<usize> = rows.collect();
-    let slots: Vec<Option<Slot>> = rows.iter().map(|&r| run.table.slot(family, r)).collect();
     let place = |slot: Slot| (slot.group as usize, slot.slot as usize);
-    let label = |row: usize, slot: Option<Slot>| match slot.map(place) {
-        Some((group, slot)) => family.label(group, slot),
-        None => format!("row {row}"),
-    };
-    let follows: Vec<bool> = if let Some(pairs) = family.pairs() {
+    if let Some(pairs) = family.pairs() {
         let sets = family.groups().iter().enumerate().map(|(group, content)| {
             let mut asked = BitSet::new(content.slots());
             let mine = slots.iter().flatten().map(|&slot| place(slot));
@@ -144,7 +182,7 @@ fn unshown(run: &RunOnDisk, grounds: &Grounds) -> (usize, Vec<String>) {
             let neurons = |layer: usize| run.network.layers()[layer].neurons();
             let (before, layer) = pairs.layers(group);
             let sizes = (neurons(before), neurons(layer));
-            grounds.refuted_pairs(pairs, group, sizes, &asked)
+            known.refuted_pairs(pairs, group, sizes, &asked)
         });
         let sets: Vec<BitSet> = sets.collect();
         let follows = |(group, slot): (usize, usize)| sets[group].contains(slot);
@@ -155,14 +193,10 @@ fn unshown(run: &RunOnDisk, grounds: &Grounds) -> (usize, Vec<String>) {
     } else {
         let follows = |(group, slot): (usize, usize)| {
             let requirement = family.requirement(group, slot);
-            requirement.is_ok_and(|requirement| grounds.refute(&requirement))
+            requirement.is_ok_and(|requirement| known.refute(&requirement))
         };
         let all = slots.par_iter();
         all.map(|slot| slot.map(place).is_some_and(follows))
             .collect()
-    };
-    let all = rows.iter().zip(&slots).zip(follows);
-    let not = all.filter(|(_, follows)| !follows);
-    let unshown = not.map(|((&row, &slot), _)| label(row, slot)).collect();
-    (rows.len(), unshown)
+    }
 }

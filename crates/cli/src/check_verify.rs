@@ -87,14 +87,14 @@ impl Subject<'_> {
             .and_then(|certificate| check(self.network, &certificate, &expectation));
         Ok(match checked {
             Ok(accepted) => {
-                let clear = |bound: &&Bound| bound.value < -bound.margin;
+                let covered = |bound: &&Bound| bound.covers_executions();
                 Ok(format!(
                     "{} requirements cannot be met by model {} in its region ({} leaves); for {} of \
                      them single-precision rounding cannot change that",
-                    accepted.bounds.len(),
+                    accepted.bounds().len(),
                     hex(&model),
-                    accepted.leaves,
-                    accepted.bounds.iter().filter(clear).count()
+                    accepted.leaves(),
+                    accepted.bounds().iter().filter(covered).count()
                 ))
             }
             Err(reason) => Err(reason.to_string()),

@@ -113,7 +113,7 @@ impl Verify {
         }
         if let Some(folder) = &self.out {
             let certificate = match &verdict {
-                Verdict::Infeasible(certificate) => Some(certificate.to_bytes(&network)),
+                Verdict::Infeasible(accepted) => Some(accepted.certificate().to_bytes(&network)),
                 _ => None,
             };
             self.save(

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use deepconcolic_check::{
-    Atom, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases,
-    check_each,
+    Accepted, Atom, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported,
+    cases, check_each,
 };
 use deepconcolic_network::{Element, Network, Origin, Pass, Point, Trace};
 use deepconcolic_spec::Requirement;
@@ -92,8 +92,8 @@ pub struct Findings {
     pub findings: Vec<Finding>,
     /// Inputs that were executed and meet requirements.
     pub witnesses: Vec<Vec<f32>>,
-    /// One entry for each requirement that is infeasible; accepted by the checker.
-    pub certificate: Certificate,
+    /// One entry for each requirement that is infeasible.
+    pub accepted: Accepted,
 }
 
 /// A requirement: one linear condition on neurons.
@@ -207,15 +207,15 @@ impl<'a> Prover<'a> {
                 }
             });
         }
-        let mut certificate = Certificate {
+        let certificate = Certificate {
             model: *self.model,
             regions: vec![self.region.clone()],
             entries,
         };
-        let accepted = accepted(self.network, &mut certificate);
+        let (accepted, numbers) = accepted(self.network, certificate);
         for finding in &mut findings {
             if let Finding::Infeasible(entry) = *finding {
-                *finding = match accepted.get(entry) {
+                *finding = match numbers.get(entry) {
                     Some(&Some(entry)) => Finding::Infeasible(entry),
                     _ => Finding::Open { bound: 0.0 },
                 };
@@ -224,30 +224,33 @@ impl<'a> Prover<'a> {
         Findings {
             findings,
             witnesses,
-            certificate,
+            accepted,
         }
     }
 }
 
-/// Takes out what the checker does not accept: that is not claimed. The new number of each entry.
-pub(crate) fn accepted(network: &Network, certificate: &mut Certificate) -> Vec<Option<usize>> {
+/// What the checker accepts; the rest is not claimed. The new number of each entry.
+pub(crate) fn accepted(
+    network: &Network,
+    certificate: Certificate,
+) -> (Accepted, Vec<Option<usize>>) {
     let model = certificate.model;
     let expectation = Expectation {
         model: &model,
         regions: None,
         requirements: None,
     };
-    let checked = check_each(network, certificate, &expectation).unwrap_or_default();
-    let entries = std::mem::take(&mut certificate.entries);
-    let mut numbers = Vec::with_capacity(entries.len());
-    for (entry, content) in entries.into_iter().enumerate() {
-        let kept = checked.get(entry).is_some_and(Result::is_ok);
-        numbers.push(kept.then_some(certificate.entries.len()));
-        if kept {
-            certificate.entries.push(content);
-        }
+    let (regions, entries) = (certificate.regions.clone(), certificate.entries.len());
+    match check_each(network, certificate, &expectation) {
+        Ok((accepted, numbers)) => (accepted, numbers.into_iter().map(Result::ok).collect()),
+        Err(_) => (Accepted::nothing(model, regions), vec![None; entries]),
     }
-    numbers
+}
+
+/// Adds what was accepted of one box to what was accepted of it before.
+pub(crate) fn add(known: &mut Accepted, found: Accepted) {
+    let added = known.extend(found);
+    debug_assert!(added.is_ok(), "another model or box: {added:?}");
 }
 
 fn question(

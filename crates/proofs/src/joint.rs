@@ -10,13 +10,13 @@ mod spread;
 
 use std::sync::atomic::AtomicUsize;
 
-use deepconcolic_check::{Certificate, Entry, Unsupported};
+use deepconcolic_check::{Accepted, Certificate, Entry, Unsupported};
 use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Comparison, Formula, Inputs, Quantifier, Relation, Requirement, Var};
 use rayon::prelude::*;
 
 use crate::ascent::Steps;
-use crate::batch::{BatchLimits, accepted};
+use crate::batch::{BatchLimits, accepted, add};
 use crate::cell::Cells;
 use crate::phases::{Effort, End};
 use path::{Path, on_first};
@@ -42,9 +42,8 @@ const BELOW: Steps = Steps {
 /// What was found of requirements on two inputs.
 #[derive(Debug, Clone, Default)]
 pub struct Jointly {
-    /// Conditions that no input meets together, accepted by the checker. What follows from them,
-    /// `Grounds` says.
-    pub certificate: Certificate,
+    /// Conditions that no input meets together. What follows from them, `ProvenFacts` says.
+    pub accepted: Accepted,
     /// Requirements, by number, and two inputs that meet all their linear conditions when executed.
     pub met: Vec<(usize, [Vec<f32>; 2])>,
     /// For each requirement, why it is beyond proofs.
@@ -61,7 +60,8 @@ pub(crate) struct Joint<'a> {
     pub samples: &'a [f32],
     pub limits: &'a BatchLimits<'a>,
     pub nodes: &'a AtomicUsize,
-    pub certificate: Certificate,
+    /// Of the box, without entries yet.
+    pub accepted: Accepted,
 }
 
 /// How a requirement ended.
@@ -80,7 +80,7 @@ impl Joint<'_> {
         let pool = Pool::new(network, &goals, self.samples);
         let mut lemmas: Vec<Lemma> = Vec::new();
         let mut jointly = Jointly {
-            certificate: self.certificate.clone(),
+            accepted: self.accepted.clone(),
             met: Vec::new(),
             reasons: vec![None; requirements.len()],
         };
@@ -104,7 +104,7 @@ impl Joint<'_> {
                 .collect();
             let mut own = Certificate {
                 entries: Vec::new(),
-                ..self.certificate.clone()
+                ..self.accepted.certificate().clone()
             };
             let mut proposed = Vec::new();
             for (number, (outcome, new)) in found.into_iter().enumerate() {
@@ -124,13 +124,13 @@ impl Joint<'_> {
                     Outcome::Beyond(why) => jointly.reasons[number] = Some(why.to_string()),
                 }
             }
-            let kept = accepted(network, &mut own);
+            let (own, kept) = accepted(network, own);
             let kept = proposed
                 .into_iter()
                 .zip(kept)
                 .filter(|(_, kept)| kept.is_some());
             lemmas.extend(kept.map(|(lemma, _)| lemma));
-            jointly.certificate.entries.append(&mut own.entries);
+            add(&mut jointly.accepted, own);
         }
         jointly
     }

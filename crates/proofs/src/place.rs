@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deepconcolic_check::{Certificate, Digest, Grounds, Region, Unsupported, cases};
+use deepconcolic_check::{Accepted, Digest, ProvenFacts, Region, Unsupported, cases};
 use deepconcolic_network::{Network, Pass, Point, Trace};
 use deepconcolic_spec::{Comparison, Formula, Inputs, Requirement, Var};
 use rayon::prelude::*;
 
-use crate::batch::{BatchLimits, Prover};
+use crate::batch::{BatchLimits, Prover, add};
 use crate::cell::Cells;
 use crate::confirm::inside;
 use crate::joint::{self, Joint, Jointly};
@@ -55,9 +55,8 @@ impl Default for PlaceLimits<'_> {
 /// What was found.
 #[derive(Debug, Clone, Default)]
 pub struct Settled {
-    /// What is impossible over the region, accepted by the checker: what requirements follow from it,
-    /// [`Grounds`] says.
-    pub certificate: Certificate,
+    /// What is impossible over the region; what requirements follow from it, [`ProvenFacts`] says.
+    pub accepted: Accepted,
     /// Inputs that meet a condition or a requirement.
     pub witnesses: Vec<Vec<f32>>,
     /// For each requirement, an upper bound on the value of the condition that it is.
@@ -135,11 +134,7 @@ impl<'a> Place<'a> {
     /// Refutes what can be refuted.
     pub fn settle(&mut self, requirements: &[Requirement], limits: &PlaceLimits<'_>) -> Settled {
         let mut settled = Settled {
-            certificate: Certificate {
-                model: *self.model,
-                regions: vec![self.prover.region().clone()],
-                entries: Vec::new(),
-            },
+            accepted: self.nothing(),
             bounds: vec![None; requirements.len()],
             reasons: vec![None; requirements.len()],
             ..Settled::default()
@@ -151,9 +146,10 @@ impl<'a> Place<'a> {
             if !asked {
                 break;
             }
-            let mut grounds = Grounds::new(self.network, vec![self.region().clone()]);
-            if grounds.learn(self.network, &settled.certificate).is_ok() {
-                open.retain(|&r| !grounds.refute(&requirements[r]));
+            let boxes = vec![self.region().clone()];
+            let mut facts = ProvenFacts::new(self.network, *self.model, boxes);
+            if facts.add_accepted(self.network, &settled.accepted).is_ok() {
+                open.retain(|&r| !facts.refute(&requirements[r]));
             }
         }
         if limits.nodes > 0 {
@@ -163,6 +159,11 @@ impl<'a> Place<'a> {
         settled
     }
 
+    /// Nothing shown yet of the region.
+    fn nothing(&self) -> Accepted {
+        Accepted::nothing(*self.model, vec![self.prover.region().clone()])
+    }
+
     /// Requirements on two inputs: what no input meets together, until they follow, or two inputs that
     /// meet one.
     pub fn settle_jointly(
@@ -170,18 +171,14 @@ impl<'a> Place<'a> {
         requirements: &[Requirement],
         limits: &BatchLimits<'_>,
     ) -> Jointly {
-        let certificate = Certificate {
-            model: *self.model,
-            regions: vec![self.prover.region().clone()],
-            entries: Vec::new(),
-        };
+        let accepted = self.nothing();
         let (network, region) = (self.network, self.prover.region().clone());
         let targets = joint::elements(network, requirements);
         let knowledge = match self.prover.knowledge(&targets) {
             Ok(knowledge) => knowledge,
             Err(why) => {
                 return Jointly {
-                    certificate,
+                    accepted,
                     met: Vec::new(),
                     reasons: vec![Some(why.to_string()); requirements.len()],
                 };
@@ -197,7 +194,7 @@ impl<'a> Place<'a> {
             samples: &self.samples,
             limits,
             nodes: &self.nodes,
-            certificate,
+            accepted,
         };
         joint.settle(requirements)
     }
@@ -257,8 +254,7 @@ impl<'a> Place<'a> {
                         for (&line, finding) in batch.iter().zip(&found.findings) {
                             lines.note(line, finding);
                         }
-                        let entries = found.certificate.entries;
-                        settled.certificate.entries.extend(entries);
+                        add(&mut settled.accepted, found.accepted);
                         settled.witnesses.extend(found.witnesses);
                     }
                     Err(why) => {
@@ -307,9 +303,7 @@ impl<'a> Place<'a> {
             .collect();
         for (r, verdict) in left.into_iter().zip(verdicts) {
             match verdict {
-                Some(Ok(Verdict::Infeasible(certificate))) => {
-                    settled.certificate.entries.extend(certificate.entries);
-                }
+                Some(Ok(Verdict::Infeasible(found))) => add(&mut settled.accepted, *found),
                 Some(Ok(Verdict::Witness(input))) => settled.witnesses.push(input),
                 Some(Ok(Verdict::Open { bound })) => settled.bounds[r] = Some(bound),
                 None => {}

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use deepconcolic_check::{
-    Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases, check,
+    Accepted, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases,
+    check,
 };
 use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Formula, Requirement};
@@ -56,7 +57,7 @@ impl Default for Limits<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// No input of the region meets the requirement's goal, and the checker agrees.
-    Infeasible(Box<Certificate>),
+    Infeasible(Box<Accepted>),
     /// This input, executed, meets it.
     Witness(Vec<f32>),
     /// Neither was found; the goal's value stays below `bound`.
@@ -115,7 +116,7 @@ pub fn prove(
         requirements: None,
     };
     Ok(match check(network, &certificate, &expectation) {
-        Ok(_) => Verdict::Infeasible(Box::new(certificate)),
+        Ok(accepted) => Verdict::Infeasible(Box::new(accepted)),
         // What the checker does not accept is not claimed.
         Err(_) => Verdict::Open { bound: 0.0 },
     })

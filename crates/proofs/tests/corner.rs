@@ -47,7 +47,7 @@ fn settle(network: &Network, asked: &[Requirement]) -> (Vec<Finding>, Certificat
     let model = sha256(b"m");
     let mut prover = Prover::new(network, &model, &boxes[0]);
     let found = prover.settle(asked, &BatchLimits::default()).unwrap();
-    (found.findings, found.certificate)
+    (found.findings, found.accepted.certificate().clone())
 }
 
 fn is_accepted(network: &Network, certificate: &Certificate) -> bool {

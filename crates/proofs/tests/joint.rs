@@ -1,7 +1,7 @@
 //! Two inputs at once: exact on networks of one input, where all patterns can be listed; never against
 //! executions elsewhere; and nothing follows from what was tampered with.
 
-use deepconcolic_check::{Certificate, Expectation, Grounds, Region, check, sha256};
+use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Region, check, sha256};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
 use deepconcolic_proofs::{BatchLimits, Jointly, Place};
@@ -20,15 +20,15 @@ fn region(network: &Network, radius: f64) -> Region {
     }
 }
 
-fn settle(network: &Network, radius: f64, asked: &[Requirement]) -> (Jointly, Grounds) {
+fn settle(network: &Network, radius: f64, asked: &[Requirement]) -> (Jointly, ProvenFacts) {
     let region = region(network, radius);
     let middle = vec![0.0; network.input_elements()];
     let model = sha256(b"m");
     let mut place = Place::new(network, &model, &(region.clone(), middle), []);
     let found = place.settle_jointly(asked, &BatchLimits::default());
-    let mut grounds = Grounds::new(network, vec![region]);
-    grounds.learn(network, &found.certificate).unwrap();
-    (found, grounds)
+    let mut facts = ProvenFacts::new(network, model, vec![region]);
+    facts.add_accepted(network, &found.accepted).unwrap();
+    (found, facts)
 }
 
 /// All requirements of a criterion.
@@ -108,7 +108,7 @@ fn sign_pairs_of_one_input_are_settled_exactly() {
             continue;
         }
         let asked = requirements(&network, "ssc");
-        let (found, grounds) = settle(&network, 1.0, &asked);
+        let (found, facts) = settle(&network, 1.0, &asked);
         for (number, requirement) in asked.iter().enumerate() {
             // Pairs are listed decision by decision, and all of five are conditions.
             let (decision, condition) = (number / 5, number % 5);
@@ -119,7 +119,7 @@ fn sign_pairs_of_one_input_are_settled_exactly() {
                 })
             });
             let shown = found.met.iter().any(|(met, _)| *met == number);
-            let refuted = grounds.refute(requirement);
+            let refuted = facts.refute(requirement);
             assert_eq!((shown, refuted), (is_met, !is_met), "{seed}: {requirement}");
             counts[usize::from(is_met)] += 1;
         }
@@ -162,18 +162,18 @@ fn executions_contradict_nothing() {
             let network = network(Family::Relu, seed);
             let asked: Vec<Requirement> = requirements(&network, name);
             let asked: Vec<Requirement> = asked.into_iter().step_by(3).take(60).collect();
-            let (found, grounds) = settle(&network, RADIUS, &asked);
+            let (found, facts) = settle(&network, RADIUS, &asked);
             let suite = sampled(&network, RADIUS, 80);
             let evaluator = Evaluator::new(&suite, &space);
             for (number, inputs) in &found.met {
                 let pair = recorded(&network, inputs.to_vec());
                 let evaluator = Evaluator::new(&pair, &space);
                 assert!(evaluator.decisive(&asked[*number]).is_some());
-                assert!(!grounds.refute(&asked[*number]));
+                assert!(!facts.refute(&asked[*number]));
                 counts[kind][1] += 1;
             }
             for (number, requirement) in asked.iter().enumerate() {
-                if grounds.refute(requirement) {
+                if facts.refute(requirement) {
                     assert_eq!(evaluator.decisive(requirement), None, "{requirement}");
                     counts[kind][0] += 1;
                 } else if !found.met.iter().any(|(met, _)| *met == number) {
@@ -216,16 +216,24 @@ fn twins() -> (Network, Requirement) {
 }
 
 fn follows(network: &Network, certificate: &Certificate, requirement: &Requirement) -> bool {
-    let mut grounds = Grounds::new(network, vec![region(network, 1.0)]);
-    grounds.learn(network, certificate).is_ok() && grounds.refute(requirement)
+    let model = sha256(b"m");
+    let expectation = Expectation {
+        model: &model,
+        regions: None,
+        requirements: None,
+    };
+    let accepted = check(network, certificate, &expectation).unwrap();
+    let mut facts = ProvenFacts::new(network, model, vec![region(network, 1.0)]);
+    facts.add_accepted(network, &accepted).unwrap();
+    facts.refute(requirement)
 }
 
 #[test]
 fn every_part_of_the_proof_is_needed() {
     let (network, requirement) = twins();
-    let (found, grounds) = settle(&network, 1.0, std::slice::from_ref(&requirement));
-    assert!(grounds.refute(&requirement));
-    let certificate = found.certificate;
+    let (found, facts) = settle(&network, 1.0, std::slice::from_ref(&requirement));
+    assert!(facts.refute(&requirement));
+    let certificate = found.accepted.certificate();
     assert!(certificate.entries.len() > 1, "{certificate:?}");
     for entry in 0..certificate.entries.len() {
         let mut less = certificate.clone();

@@ -63,7 +63,7 @@ fn findings_are_witnessed_or_certified() {
                 }
                 Finding::Infeasible(entry) => {
                     counts[1] += 1;
-                    let text = &found.certificate.entries[entry].requirement;
+                    let text = &found.accepted.certificate().entries[entry].requirement;
                     assert_eq!(*text, requirement.to_string());
                 }
                 Finding::Open { .. } => counts[2] += 1,
@@ -72,10 +72,10 @@ fn findings_are_witnessed_or_certified() {
         let model = sha256(b"m");
         let expectation = Expectation {
             model: &model,
-            regions: Some(&found.certificate.regions),
+            regions: Some(&found.accepted.certificate().regions),
             requirements: None,
         };
-        assert!(check(&network, &found.certificate, &expectation).is_ok());
+        assert!(check(&network, found.accepted.certificate(), &expectation).is_ok());
         assert!(counts[0] > 0 && counts[1] > 0, "{counts:?}");
         assert!(counts[2] * 10 < all.len(), "{counts:?}");
     }

@@ -1,7 +1,7 @@
 //! Pairs of neurons that cannot change: no two executions contradict what follows, and the short way
 //! agrees with the formulas.
 
-use deepconcolic_check::{Grounds, Region, sha256};
+use deepconcolic_check::{ProvenFacts, Region, sha256};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{Place, PlaceLimits};
 use deepconcolic_spec::criteria::{ALL, BitSet, Parameters, Selection, Setting};
@@ -78,8 +78,8 @@ fn refuted_pairs_are_never_seen() {
         let model = sha256(b"m");
         let mut place = Place::new(&network, &model, &(region.clone(), vec![0.0; elements]), []);
         let settled = place.settle(&questions(&network), &PlaceLimits::default());
-        let mut grounds = Grounds::new(&network, vec![region]);
-        grounds.learn(&network, &settled.certificate).unwrap();
+        let mut facts = ProvenFacts::new(&network, model, vec![region]);
+        facts.add_accepted(&network, &settled.accepted).unwrap();
         let suite = sampled(&network, 60);
         let space = InputSpace::default();
         let evaluator = Evaluator::new(&suite, &space);
@@ -101,10 +101,10 @@ fn refuted_pairs_are_never_seen() {
                 let (before, layer) = pairs.layers(group);
                 let neurons = |l: usize| network.layers()[l].neurons();
                 let sizes = (neurons(before), neurons(layer));
-                let found = grounds.refuted_pairs(pairs, group, sizes, &all);
+                let found = facts.refuted_pairs(pairs, group, sizes, &all);
                 for slot in 0..content.slots() {
                     let requirement = family.requirement(group, slot).unwrap();
-                    let follows = grounds.refute(&requirement);
+                    let follows = facts.refute(&requirement);
                     if found.contains(slot) {
                         refuted[kind] += 1;
                         assert_eq!(evaluator.decisive(&requirement), None, "{requirement}");

@@ -1,7 +1,7 @@
 //! Requirements of every form over one region: what follows from certificates is contradicted by no
 //! execution, and what no execution meets mostly follows.
 
-use deepconcolic_check::{Certificate, Expectation, Grounds, Region, check, sha256};
+use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Region, check, sha256};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{Place, PlaceLimits};
 use deepconcolic_spec::{
@@ -98,22 +98,22 @@ fn what_follows_is_never_executed() {
         let mut place = Place::new(&network, &model, &(region.clone(), point), []);
         let settled = place.settle(&asked, &PlaceLimits::default());
         assert!(place.nodes() > 0);
-        let bytes = settled.certificate.to_bytes(&network);
+        let bytes = settled.accepted.certificate().to_bytes(&network);
         let again = Certificate::from_bytes(&bytes, &network).unwrap();
         let expectation = Expectation {
             model: &model,
             regions: Some(&again.regions),
             requirements: None,
         };
-        check(&network, &again, &expectation).unwrap();
-        let mut grounds = Grounds::new(&network, vec![region]);
-        grounds.learn(&network, &again).unwrap();
+        let accepted = check(&network, &again, &expectation).unwrap();
+        let mut facts = ProvenFacts::new(&network, model, vec![region]);
+        facts.add_accepted(&network, &accepted).unwrap();
         let suite = sampled(&network, 300);
         let space = InputSpace::default();
         let evaluator = Evaluator::new(&suite, &space);
         for requirement in &asked {
             let seen = evaluator.decisive(requirement).is_some();
-            if grounds.refute(requirement) {
+            if facts.refute(requirement) {
                 refuted += 1;
                 assert!(!seen, "{requirement}");
             }
@@ -129,17 +129,17 @@ fn what_follows_is_never_executed() {
 }
 
 #[test]
-fn grounds_hold_where_their_certificates_do() {
+fn facts_hold_where_their_certificates_do() {
     let network = network(Family::Relu, 1);
     let (whole, model) = (region(&network), sha256(b"m"));
     let asked = requirements(&network, "for i in neurons(2): exists x: u[x][2,i] >= 2");
     let point = vec![0.05; network.input_elements()];
     let mut place = Place::new(&network, &model, &(whole.clone(), point), []);
-    let certificate = place.settle(&asked, &PlaceLimits::default()).certificate;
+    let accepted = place.settle(&asked, &PlaceLimits::default()).accepted;
     let refuted = |boxes: Vec<Region>| {
-        let mut grounds = Grounds::new(&network, boxes);
-        grounds.learn(&network, &certificate).unwrap();
-        asked.iter().filter(|r| grounds.refute(r)).count()
+        let mut facts = ProvenFacts::new(&network, model, boxes);
+        facts.add_accepted(&network, &accepted).unwrap();
+        asked.iter().filter(|r| facts.refute(r)).count()
     };
     let part = Region {
         lower: whole.lower.iter().map(|l| l + 0.1).collect(),
@@ -157,11 +157,11 @@ fn grounds_hold_where_their_certificates_do() {
     assert_eq!(refuted(vec![wider]), 0);
     assert_eq!(refuted(Vec::new()), 0);
     // A harder condition follows, an easier one does not.
-    let mut grounds = Grounds::new(&network, vec![region(&network)]);
-    grounds.learn(&network, &certificate).unwrap();
+    let mut facts = ProvenFacts::new(&network, model, vec![region(&network)]);
+    facts.add_accepted(&network, &accepted).unwrap();
     for (n, requirement) in asked.iter().enumerate() {
-        let ask = |text: String| grounds.refute(&requirements(&network, &text)[0]);
-        if grounds.refute(requirement) {
+        let ask = |text: String| facts.refute(&requirements(&network, &text)[0]);
+        if facts.refute(requirement) {
             assert!(ask(format!("exists x: u[x][2,{n}] >= 2.5")));
             assert!(ask(format!("exists x: u[x][2,{n}] > 2")));
             assert!(ask(format!(
@@ -190,7 +190,7 @@ fn threads_make_no_difference() {
             let point = vec![0.05; network.input_elements()];
             let mut place = Place::new(&network, &model, &(region(&network), point), []);
             let settled = place.settle(&asked, &PlaceLimits::default());
-            (settled.certificate, settled.witnesses, place.nodes())
+            (settled.accepted, settled.witnesses, place.nodes())
         })
     };
     assert_eq!(with(1), with(3));

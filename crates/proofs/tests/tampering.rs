@@ -47,16 +47,16 @@ fn certified() -> Vec<(Network, Certificate)> {
             let mut best = None;
             for _ in 0..14 {
                 let middle = 0.5 * (low + high);
-                if let Verdict::Infeasible(certificate) = ask(middle) {
+                if let Verdict::Infeasible(accepted) = ask(middle) {
                     high = middle;
-                    best = Some(certificate);
+                    best = Some(accepted.certificate().clone());
                 } else {
                     low = middle;
                 }
             }
             let certificate = best.expect("20 is never reached");
             if certificate.entries[0].proofs[0][0].len() > 4 {
-                found.push((network, *certificate));
+                found.push((network, certificate));
             }
         }
     }

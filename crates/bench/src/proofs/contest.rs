@@ -223,14 +223,15 @@ fn answer(folder: &Path, instance: &Instance, timeout: f64) -> Result<Ended, Ben
     };
     match verdict {
         Ok(Proven::Witness(_)) => ended.word = "sat",
-        Ok(Proven::Infeasible(certificate)) => {
+        Ok(Proven::Infeasible(accepted)) => {
+            let certificate = accepted.certificate();
             let again = Instant::now();
             let expectation = Expectation {
                 model: &digest,
                 regions: Some(&certificate.regions),
                 requirements: None,
             };
-            let accepted = check(&network, &certificate, &expectation).is_ok();
+            let accepted = check(&network, certificate, &expectation).is_ok();
             ended.word = if accepted { "unsat" } else { "unchecked" };
             ended.check_seconds = again.elapsed().as_secs_f64();
             ended.bytes = certificate.to_bytes(&network).len();

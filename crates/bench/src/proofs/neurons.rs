@@ -94,15 +94,15 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         regions: None,
         requirements: None,
     };
-    let accepted = check(&network, &found.certificate, &expectation).is_ok();
+    let accepted = check(&network, found.accepted.certificate(), &expectation).is_ok();
     let share = resolved as f64 / total.max(1) as f64;
     println!(
         "resolved {resolved} of {total} ({:.2} %) in {seconds:.0} s with {} witnesses; \
          {} certificates, {} bytes, checked again in {:.0} s",
         100.0 * share,
         found.witnesses.len(),
-        found.certificate.entries.len(),
-        found.certificate.to_bytes(&network).len(),
+        found.accepted.certificate().entries.len(),
+        found.accepted.certificate().to_bytes(&network).len(),
         again.elapsed().as_secs_f64()
     );
     Ok(vec![

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use deepconcolic_check::{Expectation, Grounds, check};
+use deepconcolic_check::{Expectation, ProvenFacts, check};
 use deepconcolic_network::Network;
 use deepconcolic_proofs::{BatchLimits, Place};
 use deepconcolic_spec::criteria::{ALL, Parameters, Selection, Setting};
@@ -72,12 +72,15 @@ fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict
         regions: None,
         requirements: None,
     };
-    let accepted = check(network, &found.certificate, &expectation).is_ok();
-    let mut grounds = Grounds::new(network, vec![region.0.clone()]);
-    grounds
-        .learn(network, &found.certificate)
-        .map_err(|e| BenchError::NoModel(e.to_string()))?;
-    let refuted = asked.iter().filter(|r| grounds.refute(r)).count();
+    let certificate = found.accepted.certificate();
+    let accepted = check(network, certificate, &expectation);
+    let mut facts = ProvenFacts::new(network, *model, vec![region.0.clone()]);
+    if let Ok(accepted) = &accepted {
+        facts
+            .add_accepted(network, accepted)
+            .map_err(|e| BenchError::NoModel(e.to_string()))?;
+    }
+    let refuted = asked.iter().filter(|r| facts.refute(r)).count();
     let checking = start.elapsed().as_secs_f64();
     let met = found.met.len();
     let open = asked.len() - met - refuted;
@@ -86,13 +89,13 @@ fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict
         asked.len(),
         asked.len() as f64 / finding,
         checking / finding,
-        found.certificate.entries.len()
+        certificate.entries.len()
     );
     let settled = (met + refuted) as f64 / asked.len().max(1) as f64;
     Ok([
         Verdict::new(
             format!("{name}: {:.1} % settled", 100.0 * settled),
-            accepted && settled >= WANTED,
+            accepted.is_ok() && settled >= WANTED,
         ),
         Verdict::new(
             format!(

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use crate::accepted::Bound;
 use crate::bounds::backward::{LANES, Lanes, Pull, Reach, UnitLines};
 use crate::bounds::cone::{Cone, Curves, Step};
 use crate::bounds::context::Context;
-use crate::bounds::float;
+use crate::bounds::float::{self, up};
 use crate::bounds::lines::{kink, lines};
 use crate::bounds::narrow::{Layouts, Narrow};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
@@ -54,8 +55,9 @@ pub(crate) struct Judge<'a> {
     kinks: Vec<Option<f64>>,
     lines: Vec<UnitLines>,
     reach: Reach,
-    /// Whether conditions confine units, so that nothing is said of inputs that break one by rounding.
-    confined: bool,
+    /// For each condition, how far executions can be from real values; without limit if conditions confine
+    /// units, since nothing is then said of inputs that break one by rounding.
+    margins: Vec<f64>,
     /// Most proofs split no input and need none.
     layouts: OnceLock<Layouts>,
 }
@@ -73,7 +75,11 @@ impl<'a> Judge<'a> {
             .collect();
         let mut reach = Reach::of(cone, context.region);
         reach.advance(cone, cone.steps.len(), |unit| bounds[unit]);
-        let confined = confine(cone, atoms, &mut bounds);
+        let margins = if confine(cone, atoms, &mut bounds) {
+            vec![f64::INFINITY; atoms.len()]
+        } else {
+            float::margins(cone, &reach, atoms)
+        };
         let (mut base, mut kinks) = (Vec::new(), Vec::new());
         for curves in curves(cone) {
             for k in 0..curves.inputs.len() {
@@ -92,22 +98,25 @@ impl<'a> Judge<'a> {
             kinks,
             lines: base,
             reach,
-            confined,
+            margins,
             layouts: OnceLock::new(),
         }
     }
 
-    /// How far executions in single precision can be from the values judged here; without limit if
-    /// the values are those of inputs that meet a condition exactly.
-    pub fn margin(&self) -> f64 {
-        if self.confined {
-            return f64::INFINITY;
-        }
-        float::margin(self.cone, &self.reach, self.atoms)
+    /// How far the weighted conditions of a leaf, read off an execution in single precision, can be from
+    /// the real values judged here.
+    fn margin(&self, leaf: &Leaf) -> f64 {
+        let weighted = leaf.factors.iter().map(|&(atom, factor)| {
+            let margin = self.margins.get(atom as usize).copied();
+            f64::from(factor) * margin.unwrap_or(f64::INFINITY)
+        });
+        // A factor may be so small that its product is lost.
+        up(weighted.sum::<f64>() + f64::MIN_POSITIVE)
     }
 
-    /// The largest value that the weighted conditions can have over all leaves, or what is wrong.
-    pub fn judge(&self, proof: &Proof) -> Result<f64, String> {
+    /// The largest value that the weighted conditions can have over all leaves, and the largest margin of
+    /// executions; or what is wrong.
+    pub fn judge(&self, proof: &Proof) -> Result<Bound, String> {
         let seconds = second_halves(proof)?;
         let splits_inputs = proof
             .iter()
@@ -150,7 +159,12 @@ impl<'a> Judge<'a> {
                 pending.extend(self.halves(part)?);
             }
         }
-        Ok(worst)
+        let leaves = proof.iter().filter_map(Tree::leaf);
+        let margin = leaves.map(|leaf| self.margin(leaf)).fold(0.0, f64::max);
+        Ok(Bound {
+            value: worst,
+            margin,
+        })
     }
 
     /// The two halves of a split part, the second first; none of a leaf.
@@ -362,10 +376,7 @@ impl<'a> Judge<'a> {
 
 impl<'a> Part<'a> {
     fn leaf(&self) -> Option<&'a Leaf> {
-        match self.node {
-            Tree::Leaf(leaf) => Some(leaf),
-            Tree::Split(_) | Tree::Corner => None,
-        }
+        self.node.leaf()
     }
 }
 

@@ -9,11 +9,14 @@ use std::collections::HashMap;
 use deepconcolic_network::Point;
 use deepconcolic_spec::{Comparison, Formula, Input, Var};
 
-use crate::inference::grounds::{Limit, Terms, key, sorted};
+use crate::inference::deduction::{Limit, Terms, key, sorted};
 use crate::question::{Atom, Reader, Term};
 
 /// Most alternatives taken for one formula.
 const MOST: usize = 1 << 12;
+
+/// Weights closer to 0 are not compared.
+const LEAST: f64 = 1e-250;
 
 /// Conditions that no input meets together.
 #[derive(Debug, Clone)]
@@ -358,7 +361,9 @@ fn weights(terms: &Terms, mixed: &[&Mixed], input: usize) -> Option<Vec<f64>> {
         let factor = first / f64::from_bits(bits);
         let exact = part.iter().all(|&(point, element, bits)| {
             let found = weight((point, element));
-            found.is_some_and(|found| factor.mul_add(f64::from_bits(bits), -found) == 0.0)
+            // Below this the remainder itself could underflow.
+            let exact = |found: f64| factor.mul_add(f64::from_bits(bits), -found) == 0.0;
+            found.is_some_and(|found| found.abs() > LEAST && exact(found))
         });
         if !(exact && factor > 0.0 && factor.is_finite()) {
             return None;

@@ -1,5 +1,6 @@
 //! What follows from accepted certificates: no arithmetic on networks, only conditions that are known to
 //! be impossible and the requirements that fall with them.
 
-pub(crate) mod grounds;
+pub(crate) mod deduction;
 pub(crate) mod joint;
+pub(crate) mod proven;

@@ -79,7 +79,7 @@ impl Work<'_> {
             return Ok(());
         }
         for r in alive {
-            if is_open(campaign, &left[r]) && self.grounds.refute(&left[r].1) {
+            if is_open(campaign, &left[r]) && self.facts.refute(&left[r].1) {
                 self.refute(left[r].0);
             }
         }
@@ -101,7 +101,7 @@ impl Work<'_> {
         let asked: Vec<Asked> = among.iter().map(|&r| left[r].clone()).collect();
         self.narrow(&mut place, asked, limits, campaign, record)?;
         self.proven.nodes += place.nodes();
-        let refuted = |&&r: &&usize| self.grounds.refute_in(number, &left[r].1);
+        let refuted = |&&r: &&usize| self.facts.refute_in(number, &left[r].1);
         Ok(among.iter().filter(refuted).copied().collect())
     }
 }

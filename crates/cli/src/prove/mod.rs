@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use deepconcolic_check::{Digest, Grounds, Slot};
+use deepconcolic_check::{Digest, ProvenFacts, Slot};
 use deepconcolic_concolic::{Campaign, Limits, Round, Seeds};
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
@@ -36,7 +36,7 @@ pub struct Proven {
     /// What the user should know.
     pub notes: Vec<String>,
     /// What certificates say, and how many there are: a later stage goes on from there.
-    grounds: Option<Grounds>,
+    facts: Option<ProvenFacts>,
     written: i32,
 }
 

@@ -94,7 +94,7 @@ impl Work<'_> {
         for (group, open) in open.iter_mut().enumerate() {
             let sizes = self.sizes(pairs, group);
             *open = self
-                .grounds
+                .facts
                 .refuted_pairs_in(number, pairs, group, sizes, open);
         }
     }
@@ -103,7 +103,7 @@ impl Work<'_> {
     fn conclude(&mut self, pairs: &dyn Pairs, open: &[BitSet]) {
         for (group, open) in open.iter().enumerate() {
             let sizes = self.sizes(pairs, group);
-            let refuted = self.grounds.refuted_pairs(pairs, group, sizes, open);
+            let refuted = self.facts.refuted_pairs(pairs, group, sizes, open);
             for slot in refuted.iter() {
                 self.refute(Slot {
                     group: group as u32,
@@ -127,7 +127,7 @@ impl Work<'_> {
         for (group, open) in open.iter().enumerate() {
             let sizes = self.sizes(pairs, group);
             let settled = self
-                .grounds
+                .facts
                 .refuted_pairs_in(number, pairs, group, sizes, open);
             let left = open.iter().filter(|&slot| !settled.contains(slot));
             asked.extend(left.map(|slot| (group, slot)));
@@ -220,7 +220,7 @@ impl Work<'_> {
             for why in settled.reasons.iter().flatten() {
                 self.excuse(why);
             }
-            self.learn(&settled.certificate)?;
+            self.add_accepted(&settled.accepted)?;
         }
         Ok(())
     }

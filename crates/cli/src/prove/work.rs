@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Instant;
 
-use deepconcolic_check::{Certificate, Grounds, Region, Slot};
+use deepconcolic_check::{Accepted, ProvenFacts, Region, Slot};
 use deepconcolic_concolic::{Campaign, FoundPair, Limits};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
@@ -30,7 +30,7 @@ pub struct Work<'a> {
     pub limits: &'a Limits<'a>,
     /// The boxes of the search region, each with a point in it.
     pub boxes: Vec<(Region, Vec<f32>)>,
-    pub grounds: Grounds,
+    pub facts: ProvenFacts,
     pub proven: Proven,
     /// The number of the next certificate.
     number: i32,
@@ -46,9 +46,10 @@ impl<'a> Work<'a> {
         let seeds: Vec<Vec<f32>> = stage.seeds.iter().map(<[f32]>::to_vec).collect();
         let boxes = regions(stage.space, &seeds);
         let plain = || boxes.iter().map(|(region, _)| region.clone()).collect();
-        let grounds = proven.grounds.take();
+        let facts = proven.facts.take();
+        let none = || ProvenFacts::new(stage.network, stage.model, plain());
         Self {
-            grounds: grounds.unwrap_or_else(|| Grounds::new(stage.network, plain())),
+            facts: facts.unwrap_or_else(none),
             number: proven.written,
             stage,
             limits,
@@ -191,7 +192,7 @@ impl<'a> Work<'a> {
     ) -> Result<Vec<Asked>, Failure> {
         let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
         let settled = place.settle(&requirements, limits);
-        self.learn(&settled.certificate)?;
+        self.add_accepted(&settled.accepted)?;
         for ((slot, _), bound) in asked.iter().zip(&settled.bounds) {
             if let Some(bound) = bound {
                 let known = self.proven.bounds.entry(*slot).or_insert(f32::NEG_INFINITY);
@@ -223,10 +224,10 @@ impl<'a> Work<'a> {
         let about = (0..self.boxes.len()).filter(|&b| region.contains(&self.boxes[b].0));
         let about: Vec<usize> = about.collect();
         if about.len() == self.boxes.len() {
-            return self.grounds.refute(requirement);
+            return self.facts.refute(requirement);
         }
         let mut boxes = about.into_iter();
-        boxes.all(|b| self.grounds.refute_in(b, requirement))
+        boxes.all(|b| self.facts.refute_in(b, requirement))
     }
 
     /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
@@ -242,7 +243,7 @@ impl<'a> Work<'a> {
         }
         let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
         let found = place.settle_jointly(&requirements, &self.until(BatchLimits::default()));
-        self.learn(&found.certificate)?;
+        self.add_accepted(&found.accepted)?;
         for why in found.reasons.iter().flatten() {
             self.excuse(why);
         }
@@ -272,13 +273,13 @@ impl<'a> Work<'a> {
     }
 
     /// Takes over what was shown, and keeps it.
-    pub fn learn(&mut self, certificate: &Certificate) -> Result<(), Failure> {
-        if certificate.entries.is_empty() {
+    pub fn add_accepted(&mut self, accepted: &Accepted) -> Result<(), Failure> {
+        if accepted.is_empty() {
             return Ok(());
         }
-        let learned = self.grounds.learn(self.stage.network, certificate);
-        learned.map_err(|why| Failure::Internal(why.to_string()))?;
-        self.write(&certificate.to_bytes(self.stage.network))
+        let added = self.facts.add_accepted(self.stage.network, accepted);
+        added.map_err(|why| Failure::Internal(why.to_string()))?;
+        self.write(&accepted.certificate().to_bytes(self.stage.network))
     }
 
     /// Notes what is in the way of a requirement.
@@ -337,7 +338,7 @@ impl<'a> Work<'a> {
         for (why, &count) in &self.reasons {
             note(count, why);
         }
-        self.proven.grounds = Some(self.grounds);
+        self.proven.facts = Some(self.facts);
         self.proven.written = self.number;
         self.proven
     }

@@ -1,21 +1,16 @@
-//! What accepted certificates say of a search region, and which requirements follow.
+//! Which requirements follow from conditions that no input of a region meets, part of the region by part.
 //!
-//! A certificate refutes statements about one input. Many requirements follow from few of them: a
-//! section of a neuron's range from a bound of the neuron, a cardinality from enough of its members,
-//! thousands of pairs of neurons from one neuron whose sign never changes. So requirements need not be
-//! named by a certificate; what follows is worked out here, part of the region by part.
+//! The rules are those of logic and order, on the values that neurons have at one input or at two. Whether
+//! these are values in real arithmetic or of executions, the rules do not ask: the facts decide.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use deepconcolic_network::{Network, Point};
+use deepconcolic_network::Point;
 use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
-use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Signature, Var};
+use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Var};
 
-use crate::certificate::{Certificate, Region};
-use crate::error::Rejection;
 use crate::inference::joint::{self, Conjunction};
-use crate::question::{Atom, Reader, Term, cases};
-use crate::verdict::parse;
+use crate::question::{Atom, Reader, Term};
 
 /// The terms of a condition in a fixed order, weights as bits.
 pub(crate) type Terms = Vec<(Point, usize, u64)>;
@@ -81,7 +76,7 @@ impl Facts {
         self.conditions.is_empty() && self.conjunctions.is_empty() && self.whole.is_empty()
     }
 
-    fn learn_together(&mut self, atoms: &[Atom]) {
+    fn add_together(&mut self, atoms: &[Atom]) {
         let number = self.conjunctions.len();
         let conditions = atoms.iter().map(|atom| {
             let limit = Limit {
@@ -105,7 +100,7 @@ impl Facts {
         self.about.get(&element).into_iter().flatten().copied()
     }
 
-    fn learn(&mut self, atom: &Atom) {
+    fn add(&mut self, atom: &Atom) {
         let new = Limit {
             constant: atom.constant,
             strict: atom.strict,
@@ -117,67 +112,51 @@ impl Facts {
     }
 }
 
-/// What accepted certificates say of a region that is a union of boxes.
+/// What is known to be impossible in a region that is a union of boxes, and what follows.
 #[derive(Debug, Clone)]
-pub struct Grounds {
+pub struct Deduction {
     reader: Reader,
-    signature: Signature,
-    boxes: Vec<Region>,
     /// What holds in every box, and what holds in each.
     everywhere: Facts,
     local: Vec<Facts>,
 }
 
-impl Grounds {
-    /// Nothing yet.
-    pub fn new(network: &Network, boxes: Vec<Region>) -> Self {
-        let signature = Signature::of(network);
+/// A fact about one input: none meets these conditions together, or this requirement.
+#[derive(Debug, Clone)]
+pub(crate) struct Fact {
+    /// Conditions, all of them together; none if they are not all there is to the requirement.
+    pub atoms: Vec<Atom>,
+    /// The requirement's text, where it is no single condition.
+    pub whole: Option<String>,
+}
+
+impl Deduction {
+    /// Nothing is known yet of so many boxes, for a network of so many layers.
+    pub(crate) fn new(depth: usize, boxes: usize) -> Self {
         Self {
-            reader: Reader {
-                depth: signature.depth(),
-            },
-            signature,
+            reader: Reader { depth },
             everywhere: Facts::default(),
-            local: vec![Facts::default(); boxes.len()],
-            boxes,
+            local: vec![Facts::default(); boxes],
         }
     }
 
-    /// Takes over what a certificate says that [`check`](crate::check) has accepted, for the boxes of
-    /// the region that lie in its own.
-    pub fn learn(&mut self, network: &Network, certificate: &Certificate) -> Result<(), Rejection> {
-        let about = |inner: &Region| certificate.regions.iter().any(|r| r.contains(inner));
-        let about: Vec<usize> = (0..self.boxes.len())
-            .filter(|&b| about(&self.boxes[b]))
-            .collect();
-        for (entry, content) in certificate.entries.iter().enumerate() {
-            let requirement = parse(&content.requirement, &self.signature)
-                .map_err(|reason| Rejection::Question { entry, reason })?;
-            // What holds of executions alone is kept apart from what holds of real numbers: together
-            // they would imply things of neither.
-            let atoms = if content.is_about_executions() {
-                Vec::new()
-            } else {
-                conditions(network, &requirement, &certificate.regions[0])
-            };
-            let whole = (atoms.len() != 1).then(|| requirement.to_string());
-            let learn = |facts: &mut Facts| {
-                match &atoms[..] {
-                    [] => {}
-                    [atom] => facts.learn(atom),
-                    atoms => facts.learn_together(atoms),
-                }
-                facts.whole.extend(whole.clone());
-            };
-            if about.len() == self.boxes.len() {
-                learn(&mut self.everywhere);
-            } else {
-                for &b in &about {
-                    learn(&mut self.local[b]);
-                }
+    /// Takes over a fact about some boxes, by number.
+    pub(crate) fn add(&mut self, fact: &Fact, about: &[usize]) {
+        let add = |facts: &mut Facts| {
+            match &fact.atoms[..] {
+                [] => {}
+                [atom] => facts.add(atom),
+                atoms => facts.add_together(atoms),
+            }
+            facts.whole.extend(fact.whole.clone());
+        };
+        if about.len() == self.local.len() {
+            add(&mut self.everywhere);
+        } else {
+            for &number in about {
+                add(&mut self.local[number]);
             }
         }
-        Ok(())
     }
 
     /// Whether no input of the region (no two inputs of one box, if it is about two) meets a
@@ -186,8 +165,8 @@ impl Grounds {
         // Boxes of which nothing is known for themselves are all alike.
         let plain = self.local.iter().position(Facts::is_empty);
         let is_needed = |b: &usize| !self.local[*b].is_empty() || Some(*b) == plain;
-        let mut needed = (0..self.boxes.len()).filter(is_needed);
-        !self.boxes.is_empty() && needed.all(|b| self.refute_in(b, requirement))
+        let mut needed = (0..self.local.len()).filter(is_needed);
+        !self.local.is_empty() && needed.all(|b| self.refute_in(b, requirement))
     }
 
     /// The same of one box.
@@ -212,14 +191,14 @@ impl Grounds {
         sizes: (usize, usize),
         among: &BitSet,
     ) -> BitSet {
-        let mut left = if self.boxes.is_empty() {
+        let mut left = if self.local.is_empty() {
             BitSet::new(among.len())
         } else {
             among.clone()
         };
         // Boxes of which nothing is known for themselves are all alike.
         let plain = self.local.iter().position(Facts::is_empty);
-        for number in 0..self.boxes.len() {
+        for number in 0..self.local.len() {
             if !self.local[number].is_empty() || Some(number) == plain {
                 left = self.refuted_pairs_in(number, pairs, group, sizes, &left);
             }
@@ -340,7 +319,7 @@ impl Grounds {
     }
 }
 
-impl Grounds {
+impl Deduction {
     fn refutes_comparison(&self, places: &[&Facts; 2], comparison: &Comparison) -> bool {
         // An equation is two conditions; `!=` is none.
         let atoms = self.reader.atoms(comparison);
@@ -407,25 +386,6 @@ fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -
             };
             grows_less(-low, high) || grows_less(-high, low)
         }
-    }
-}
-
-/// The conditions that a requirement is, all of them together; none if it is anything else or asks for a
-/// box of its own.
-fn conditions(network: &Network, requirement: &Requirement, region: &Region) -> Vec<Atom> {
-    if !is_conjunction(&requirement.goal().nnf()) {
-        return Vec::new();
-    }
-    let alternatives = cases(requirement, network, region).unwrap_or_default();
-    let case = alternatives.into_iter().next();
-    case.map_or(Vec::new(), |case| case.atoms)
-}
-
-fn is_conjunction(formula: &Formula) -> bool {
-    match formula {
-        Formula::Compare(_) => true,
-        Formula::And(of) => of.iter().all(is_conjunction),
-        _ => false,
     }
 }
 
