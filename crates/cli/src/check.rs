@@ -103,8 +103,8 @@ impl Check {
         if by_executions > 0 {
             writeln!(
                 out,
-                "{by_executions} statements are about executions alone: in real numbers they are missed or \
-                 met by a rounding error"
+                "{by_executions} statements are about executions by this tool alone: in real numbers, or \
+                 added up in another order, they may be met by a rounding error"
             )?;
         }
         let holds = replayed == Status::Done && accepted == files.len() && unshown.is_empty();

@@ -90,7 +90,8 @@ impl Subject<'_> {
                 let covered = |bound: &&Bound| bound.covers_executions();
                 Ok(format!(
                     "{} requirements cannot be met by model {} in its region ({} leaves); for {} of \
-                     them single-precision rounding cannot change that",
+                     them executions in single precision, in any order of summation, cannot meet them \
+                     either",
                     accepted.bounds().len(),
                     hex(&model),
                     accepted.leaves(),

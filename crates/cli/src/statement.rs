@@ -66,13 +66,14 @@ fn text(summary: &Summary) -> String {
         "Tests: {} seeds and {} generated, {} of them adversarial.\n\n\
          ## What this rests on\n\n\
          - *Covered* means: the network, executed in single precision by this tool, meets the requirement \
-         on the test named in `requirements.npz`. `replay` executes it again; another runtime agrees \
-         unless the requirement is marked fragile.\n\
+         on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
+         otherwise and may decide otherwise where the requirement is marked fragile.\n\
          - *Infeasible* means: for every real-valued input of the scope, the network in real arithmetic \
          with the weights as stored does not meet the requirement. Balls of other norms than L-infinity are \
          proven over the box around each. Execution in single precision adds \
-         rounding; `check` says for how many requirements that cannot matter. Thresholds that data attain \
-         at a corner of the box are proven of executions instead; `check` counts those apart.\n\
+         rounding; `check` says for how many requirements executions, with sums in any order, cannot meet them \
+         either; the others might be met by rounding alone. Thresholds that data attain at a corner of the box \
+         are proven of executions by this tool instead; `check` counts those apart.\n\
          - *Unresolved* says nothing about whether the requirement can be met.\n\
          - Trusted: the model parser, the requirement language, the executor, and the checker of \
          certificates. Not trusted: every search, every solver, every proof engine.\n\

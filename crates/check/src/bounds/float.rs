@@ -64,17 +64,18 @@ fn sum_error(sums: &Sums, k: usize, sizes: &[f64], errors: &[f64]) -> f64 {
     let constant = sums.constants[k].abs();
     let (mut carried, mut mass, mut lost) = (0.0, constant, 2.0 * TINY);
     // What partial sums can reach. Averages may be added up before they are divided.
-    let (mut partial, mut count) = (constant, 2.0);
+    let (mut partial, mut count, mut fits) = (constant, 2.0, true);
     for (variable, weight) in sums.terms(k) {
         let (weight, error) = (weight.abs(), errors[variable]);
         let size = sizes[variable] + error;
         carried += weight * error;
         mass += weight * size;
-        partial += weight.max(1.0) * size + weight;
+        partial += weight.max(1.0) * size;
+        fits &= weight <= f64::from(f32::MAX);
         lost += TINY * (2.0 + size + weight);
         count += 1.0;
     }
-    if count > MOST_TERMS {
+    if count > MOST_TERMS || !fits {
         return f64::INFINITY;
     }
     // Weights and constants are themselves rounded to single precision.

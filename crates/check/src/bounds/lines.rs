@@ -46,11 +46,15 @@ pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) 
     let left = parts[first];
     let [right] = inside[..] else {
         if inside.is_empty() {
-            let line = Line {
+            let gap = gap(parts);
+            let line = |cut: f64| Line {
                 slope: left.slope,
-                cut: left.intercept,
+                cut,
             };
-            return [line; 2];
+            return [
+                line(less(left.intercept, gap)),
+                line(more(left.intercept, gap)),
+            ];
         }
         let slope = chord(parts, l, u);
         return [below(parts, l, u, slope), above(parts, l, u, slope)];
@@ -85,21 +89,23 @@ fn chord(parts: &[StraightPart], l: f64, u: f64) -> f64 {
 fn below(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
     let room = |x: f64| {
         let ([value, _], rise) = (value(parts, x), slope * x);
-        let exact = rise == 0.0;
+        let exact = slope == 0.0 || x == 0.0;
         value - rise - slack(exact, value.abs() + rise.abs())
     };
     let cut = points(parts, l, u).map(room).fold(f64::INFINITY, f64::min);
+    let cut = less(cut, gap(parts));
     Line { slope, cut }
 }
 
 fn above(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
     let room = |x: f64| {
         let ([_, value], rise) = (value(parts, x), slope * x);
-        let exact = rise == 0.0;
+        let exact = slope == 0.0 || x == 0.0;
         value - rise + slack(exact, value.abs() + rise.abs())
     };
     let cut = points(parts, l, u).map(room);
     let cut = cut.fold(f64::NEG_INFINITY, f64::max);
+    let cut = more(cut, gap(parts));
     Line { slope, cut }
 }
 
@@ -119,7 +125,9 @@ fn value(parts: &[StraightPart], x: f64) -> [f64; 2] {
     let each = parts[from..=at].iter().map(|part| {
         let rise = part.slope * x;
         let unit = matches!(part.slope, -1.0 | 1.0);
-        let exact = rise == 0.0 || (part.intercept == 0.0 && unit);
+        // A product that is 0 by underflow is not exact.
+        let nothing = part.slope == 0.0 || x == 0.0;
+        let exact = nothing || (part.intercept == 0.0 && unit);
         let value = rise + part.intercept;
         let error = slack(exact, rise.abs() + part.intercept.abs());
         [value - error, value + error]
@@ -127,6 +135,31 @@ fn value(parts: &[StraightPart], x: f64) -> [f64; 2] {
     each.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], [l, h]| {
         [low.min(l), high.max(h)]
     })
+}
+
+/// How far parts can be from meeting where one ends and the next begins. Kinks are stored as doubles: those
+/// of a curve that is a clipped line lie a rounding error beside where the line is clipped, and the curve is
+/// then off what its parts say by no more than this.
+fn gap(parts: &[StraightPart]) -> f64 {
+    let gap = |part: &StraightPart| {
+        let [low, high] = value(parts, part.from);
+        (high - low) * (1.0 + ROUNDING)
+    };
+    parts.iter().skip(1).map(gap).fold(0.0, f64::max)
+}
+
+/// A difference, rounded down; exact if nothing is taken off.
+fn less(from: f64, amount: f64) -> f64 {
+    if amount == 0.0 {
+        from
+    } else {
+        (from - amount).next_down()
+    }
+}
+
+/// A sum, rounded up; exact if nothing is added.
+fn more(to: f64, amount: f64) -> f64 {
+    -less(-to, amount)
 }
 
 fn slack(exact: bool, size: f64) -> f64 {

@@ -5,6 +5,8 @@ pub(crate) mod backward;
 pub(crate) mod cone;
 pub(crate) mod context;
 pub(crate) mod corner;
+#[cfg(test)]
+mod exact;
 pub(crate) mod float;
 pub(crate) mod leaf;
 pub(crate) mod lines;
