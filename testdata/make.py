@@ -291,6 +291,46 @@ def make_unsupported():
     (FOLDER / "unsupported.onnx").write_bytes(model.SerializeToString(deterministic=True))
 
 
+def one_output(seed, inputs, wanted, opset):
+    """Two inputs, a layer of 8, and one number fitted to what is wanted of the data."""
+    g = Graph(seed)
+    g.gemm("x", 2, 8, "h", "hidden")
+    g.node("Relu", ["h"], "a", name="relu")
+    rows = np.c_[features_of(g, [("x", FLOAT, ["batch", 2])], "a", inputs, opset),
+                 np.ones(len(inputs))].astype(np.float64)
+    ridge = rows.T @ rows + 0.01 * np.eye(rows.shape[1])
+    solution = np.linalg.solve(ridge, rows.T @ wanted).astype(np.float32)
+    g.weight("last.weight", solution[:-1, None]), g.weight("last.bias", solution[-1:])
+    g.node("Gemm", ["a", "last.weight", "last.bias"], "score", name="last")
+    return g
+
+
+def make_sigmoid():
+    """A classifier with one output, as Keras and others write them: inside a bent strip or not."""
+    data = np.random.default_rng(3).uniform(-1, 1, size=(80, 2)).astype(np.float32)
+    distance = np.abs(data[:, 1] - np.abs(data[:, 0]) + 0.2)
+    labels = (distance < 0.45).astype(np.int64)
+    opset = 13
+    g = one_output(80, data, 8.0 * labels - 4.0, opset)
+    g.node("Sigmoid", ["score"], "probability", name="sigmoid")
+    model = g.model("sigmoid", [("x", FLOAT, ["batch", 2])],
+                    [("probability", FLOAT, ["batch", 1])], opset)
+    save("sigmoid", model, data[:SAMPLES], "probability", ["h"], logits="score")
+    np.savez_compressed(FOLDER / "data_sigmoid.npz", x=data, y=labels)
+
+
+def make_regressor():
+    """One output that is a quantity."""
+    data = np.random.default_rng(4).uniform(-1, 1, size=(80, 2)).astype(np.float32)
+    values = np.abs(data[:, 0]) + data[:, 0] * data[:, 1] + 3
+    opset = 13
+    g = one_output(90, data, values.astype(np.float64), opset)
+    model = g.model("regressor", [("x", FLOAT, ["batch", 2])], [("score", FLOAT, ["batch", 1])],
+                    opset)
+    save("regressor", model, data[:SAMPLES], "score", ["h"])
+    np.savez_compressed(FOLDER / "data_regressor.npz", x=data, y=values.astype(np.float32))
+
+
 for make in (make_mlp, make_cnn_nchw, make_cnn_nhwc, make_external, make_smooth,
-             make_two_outputs, make_attention, make_unsupported):
+             make_two_outputs, make_attention, make_unsupported, make_sigmoid, make_regressor):
     make()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use deepconcolic_concolic::oracle::{Judgement, Verdict};
 use deepconcolic_dataset::write::{NpzWriter, write_png, write_png_16};
-use deepconcolic_spec::Domain;
+use deepconcolic_spec::{Domain, Truth};
 
 use crate::error::ArchiveError;
 use crate::picture::Picture;
@@ -17,8 +17,25 @@ const PICTURES: usize = 1000;
 const EIGHT: u16 = 255;
 const SIXTEEN: u16 = 65535;
 
-/// Writes the folder anew: `adversarial.npz` (x, y: true label, label: the network's, test: row of the
-/// suite, reference, distance), and `test-label-as-label.png` for each where inputs are pictures.
+/// The class a test should have; -1 where its answer is no class.
+fn class(judgement: &Judgement) -> i64 {
+    match judgement.truth {
+        Some(Truth::Class(class)) => class,
+        Some(Truth::Values(_)) | None => -1,
+    }
+}
+
+/// The quantities a test should have.
+fn quantities(judgement: &Judgement) -> &[f64] {
+    match &judgement.truth {
+        Some(Truth::Values(values)) => values,
+        Some(Truth::Class(_)) | None => &[],
+    }
+}
+
+/// Writes the folder anew: `adversarial.npz` (x, y: the true label or quantities, label: the network's
+/// class, output: its quantities, test: row of the suite, reference, distance), and
+/// `test-label-as-label.png` for each where inputs are pictures.
 /// Returns what the user should know of the pictures: why there are none, how many were left out, how far
 /// they are from the tests.
 pub fn write_adversarial(
@@ -52,7 +69,23 @@ pub fn write_adversarial(
         .collect();
     let mut file = NpzWriter::create(&folder.join("adversarial.npz"))?;
     file.add("x", &whole, &x)?;
-    file.add("y", &[count], &column(&|t| judgements[t].truth))?;
+    let values: Vec<f64> = chosen
+        .iter()
+        .flat_map(|&t| quantities(&judgements[t]))
+        .copied()
+        .collect();
+    if values.is_empty() {
+        file.add("y", &[count], &column(&|t| class(&judgements[t])))?;
+    } else {
+        let each = values.len() / count;
+        let wide = [count, each];
+        let shape = if each == 1 { &wide[..1] } else { &wide };
+        file.add("y", shape, &values)?;
+        let outputs = suite.outputs();
+        let row = |&t: &usize| &suite.output[t * outputs..(t + 1) * outputs];
+        let output: Vec<f64> = chosen.iter().flat_map(row).copied().collect();
+        file.add("output", &[count, outputs], &output)?;
+    }
     file.add("label", &[count], &column(&|t| suite.label[t]))?;
     file.add("test", &[count], &column(&|t| t as i64))?;
     file.add("reference", &[count], &column(&|t| suite.reference[t]))?;
@@ -70,7 +103,10 @@ pub fn write_adversarial(
         .iter()
         .take(PICTURES)
         .map(|&t| {
-            let name = format!("{t:06}-{}-as-{}.png", judgements[t].truth, suite.label[t]);
+            let name = match &judgements[t].truth {
+                Some(Truth::Class(truth)) => format!("{t:06}-{truth}-as-{}.png", suite.label[t]),
+                Some(Truth::Values(_)) | None => format!("{t:06}.png"),
+            };
             (name, input(t))
         })
         .collect();

@@ -22,9 +22,11 @@ pub struct SuiteTable {
     pub stage: Vec<u8>,
     /// Its distance to the root.
     pub distance: Vec<f32>,
-    /// The network's label of it.
+    /// The network's class for it, -1 where its answer is no class.
     pub label: Vec<i64>,
-    /// Index of the nearest reference.
+    /// The network's outputs for it, test after test, where the answer is a quantity; else empty.
+    pub output: Vec<f64>,
+    /// Index of the nearest reference, -1 if none was looked for.
     pub reference: Vec<i64>,
     /// What the oracle says.
     pub verdict: Vec<u8>,
@@ -43,8 +45,16 @@ impl SuiteTable {
                 .collect(),
             stage: tests.iter().map(|t| t.stage as u8).collect(),
             distance: tests.iter().map(|t| t.distance as f32).collect(),
-            label: tests.iter().map(|t| t.label as i64).collect(),
-            reference: judgements.iter().map(|j| j.reference as i64).collect(),
+            label: tests.iter().map(|t| t.prediction.label()).collect(),
+            output: tests
+                .iter()
+                .flat_map(|t| t.prediction.values())
+                .copied()
+                .collect(),
+            reference: judgements
+                .iter()
+                .map(|j| j.reference.map_or(-1, |r| r as i64))
+                .collect(),
             verdict: judgements.iter().map(|j| j.verdict as u8).collect(),
         }
     }
@@ -57,6 +67,11 @@ impl SuiteTable {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.root.is_empty()
+    }
+
+    /// Outputs of each test, where the answer is a quantity.
+    pub fn outputs(&self) -> usize {
+        self.output.len() / self.len().max(1)
     }
 
     /// Seeds among them.
@@ -76,6 +91,9 @@ impl SuiteTable {
         file.add("stage", &[tests], &self.stage)?;
         file.add("distance", &[tests], &self.distance)?;
         file.add("label", &[tests], &self.label)?;
+        if !self.output.is_empty() {
+            file.add("output", &[tests, self.outputs()], &self.output)?;
+        }
         file.add("reference", &[tests], &self.reference)?;
         file.add("verdict", &[tests], &self.verdict)?;
         Ok(file.finish()?)
@@ -100,11 +118,17 @@ impl SuiteTable {
             stage: file.read("stage")?.values,
             distance: file.read("distance")?.values,
             label: file.read("label")?.values,
+            output: if file.names().any(|name| name == "output") {
+                file.read("output")?.values
+            } else {
+                Vec::new()
+            },
             reference: file.read("reference")?.values,
             verdict: file.read("verdict")?.values,
         };
         let tests = table.len();
         let fits = table.x.len() == tests * elements
+            && table.output.len().is_multiple_of(tests.max(1))
             && [
                 table.parent.len(),
                 table.stage.len(),

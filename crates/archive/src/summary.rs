@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_spec::Rule;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +31,9 @@ pub struct Summary {
     pub domain: String,
     /// Seed of the random numbers.
     pub rng_seed: u64,
+    /// How outputs are read: `argmax`, `threshold:T` or `within:D`; none where nobody has said.
+    #[serde(default)]
+    pub decision: Option<Rule>,
     /// Share of the data that the network gets right, where labels are known.
     pub accuracy: Option<f64>,
     /// How the requirements ended.
@@ -40,12 +44,12 @@ pub struct Summary {
     pub resolved: f64,
     /// The same, layer by layer.
     pub layers: Vec<LayerSummary>,
-    /// Tests by the label that the network gives them.
+    /// Tests by the class that the network gives them; empty where its answer is no class.
     pub classes: Vec<ClassSummary>,
     /// Tests.
     pub tests: TestSummary,
-    /// Adversarial tests.
-    pub adversarial: AdversarialSummary,
+    /// Adversarial tests; none where nobody has said how outputs are read, so that no test was judged.
+    pub adversarial: Option<AdversarialSummary>,
     /// Distances of generated tests to their roots.
     pub distance: Spread,
     /// What else covers how much.

@@ -7,8 +7,8 @@ use deepconcolic_concolic::{Inputs, Measurement, measure, profile};
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_network::Network;
-use deepconcolic_spec::InputSpace;
 use deepconcolic_spec::criteria::{self, BitSet, Family, Parameters, Profile, Selection, Setting};
+use deepconcolic_spec::{Decision, InputSpace, Truth};
 
 use crate::error::BenchError;
 use crate::inputs::data_of;
@@ -64,10 +64,12 @@ impl Subject {
     ) -> Result<Vec<Box<dyn Family>>, BenchError> {
         let selection = Selection::everything(&self.network);
         let space = InputSpace::default();
+        let decision = Decision::shown(&self.network);
         let setting = Setting {
             network: &self.network,
             selection: &selection,
             parameters,
+            decision: &decision,
             seeds: &[],
             space: &space,
             profile,
@@ -77,7 +79,13 @@ impl Subject {
 
     /// What these images cover.
     pub fn measure(&self, range: Range<usize>, families: &[Box<dyn Family>]) -> Measurement {
-        measure(&self.network, &self.images(range), &plain(families))
+        let decision = Decision::shown(&self.network);
+        measure(
+            &self.network,
+            &self.images(range),
+            &plain(families),
+            &decision,
+        )
     }
 
     /// The batches in which these images are run when they are measured.
@@ -86,7 +94,8 @@ impl Subject {
             images: self.images(range),
             batches: Mutex::default(),
         };
-        measure(&self.network, &spy, &plain(families));
+        let decision = Decision::shown(&self.network);
+        measure(&self.network, &spy, &plain(families), &decision);
         spy.batches.into_inner().unwrap_or_default()
     }
 }
@@ -155,8 +164,9 @@ impl Inputs for Images<'_> {
         self.samples.gather(&numbers, into);
     }
 
-    fn labels(&self) -> Option<&[i64]> {
-        self.samples.labels().map(|all| &all[self.range.clone()])
+    fn truth(&self, index: usize) -> Option<Truth> {
+        let labels = self.samples.labels()?;
+        Some(Truth::Class(labels[self.range.start + index]))
     }
 }
 

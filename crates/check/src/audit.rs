@@ -1,6 +1,7 @@
 //! A whole suite run again from nothing: what it covers, and which tests show it.
 
-use deepconcolic_network::{Pass, Point, Trace, label};
+use deepconcolic_network::{Pass, Point, Trace};
+use deepconcolic_spec::Prediction;
 use deepconcolic_spec::criteria::{BitSet, Change, Clearance, Look};
 
 use crate::pair::{PairClaim, PairJudge, Standing};
@@ -25,8 +26,8 @@ pub struct Audit {
     /// For each slot of each group, what shows it: the first test to meet it by the margin, else the
     /// first to meet it.
     pub witnesses: Vec<Vec<Shown>>,
-    /// The label that the network gives each test.
-    pub labels: Vec<usize>,
+    /// What the network says of each test.
+    pub predictions: Vec<Prediction>,
 }
 
 impl Audit {
@@ -85,7 +86,7 @@ impl Witnesses<'_> {
             witnesses: required.iter().map(|g| vec![None; g.len()]).collect(),
             uncovered: required,
         };
-        let mut labels = Vec::new();
+        let mut predictions = Vec::new();
         let mut tally = self.family.tally();
         let mut points = self.family.points();
         if !points.contains(&Point::Logits) {
@@ -106,8 +107,8 @@ impl Witnesses<'_> {
                     sample,
                     means: self.means,
                 };
-                self.look(look, labels.len() as u32, &mut books);
-                labels.push(label(look.at(Point::Logits)));
+                self.look(look, predictions.len() as u32, &mut books);
+                predictions.push(self.decision.predict(look.at(Point::Logits)));
             }
         }
         tally.finish(&|tests, points| {
@@ -137,7 +138,7 @@ impl Witnesses<'_> {
             covered,
             fragile,
             witnesses: books.witnesses,
-            labels,
+            predictions,
         })
     }
 

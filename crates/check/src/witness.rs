@@ -1,9 +1,9 @@
 //! Concrete re-execution: an input counts only after it was run again, in another batch and without
 //! anything that a search keeps, and was found to lie where it may and to meet what is open.
 
-use deepconcolic_network::{Network, Pass, Point, label};
-use deepconcolic_spec::SearchSpace;
+use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means};
+use deepconcolic_spec::{Decision, Prediction, SearchSpace};
 use rayon::prelude::*;
 
 /// One requirement of a family.
@@ -28,7 +28,7 @@ pub struct Claim<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirmed {
     input: Vec<f32>,
-    label: usize,
+    prediction: Prediction,
     distance: f64,
     firm: Vec<Slot>,
     exact: Vec<Slot>,
@@ -40,9 +40,9 @@ impl Confirmed {
         &self.input
     }
 
-    /// The label that the network gives it.
-    pub fn label(&self) -> usize {
-        self.label
+    /// What the network says of it.
+    pub fn prediction(&self) -> &Prediction {
+        &self.prediction
     }
 
     /// Its distance to its root seed.
@@ -74,6 +74,8 @@ pub struct Witnesses<'a> {
     pub space: &'a SearchSpace,
     /// The scale of each layer.
     pub means: &'a Means,
+    /// What the network's answer is.
+    pub decision: &'a Decision,
 }
 
 impl Witnesses<'_> {
@@ -90,6 +92,9 @@ impl Witnesses<'_> {
             .map(
                 |(claim, confirmed)| match self.space.violation(claim.input, claim.root) {
                     Some(why) => Err(why),
+                    None if confirmed.prediction == Prediction::NotFinite => {
+                        Err("an output for it is NaN or infinite".into())
+                    }
                     None => Ok(confirmed),
                 },
             )
@@ -144,7 +149,7 @@ impl Witnesses<'_> {
                 };
                 Confirmed {
                     input: claim.input.to_vec(),
-                    label: label(look.at(Point::Logits)),
+                    prediction: self.decision.predict(look.at(Point::Logits)),
                     distance: self.space.distance(claim.input, claim.root),
                     firm: met(firm, Clearance::Firm),
                     exact: met(exact, Clearance::Exact),

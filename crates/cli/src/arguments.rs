@@ -6,6 +6,7 @@ use clap::Args;
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
+use deepconcolic_spec::{Decision, Rule};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
@@ -90,6 +91,28 @@ impl DataArguments {
         let shape = network.input_shape();
         Ok(dataset.prepare(shape.without_batch(), self.scale)?)
     }
+}
+
+/// How the model's outputs are read.
+#[derive(Args, Clone, Debug)]
+pub struct DecisionArguments {
+    /// What the model's answer is: argmax, threshold:T (one output: class 1 where it is at least T), or
+    /// within:D (a regression: off by more than D is wrong); default: argmax of several outputs,
+    /// threshold:0.5 for one that is a Sigmoid
+    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    pub decision: Option<Rule>,
+}
+
+impl DecisionArguments {
+    /// The decision for a network.
+    pub fn of(&self, network: &Network) -> Result<Decision, Failure> {
+        decision(self.decision, network)
+    }
+}
+
+/// The decision of a rule for a network; without a rule, what the model shows.
+pub fn decision(rule: Option<Rule>, network: &Network) -> Result<Decision, Failure> {
+    Decision::of(network, rule).map_err(|why| Failure::Usage(format!("--decision: {why}")))
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_concolic::{Measurement, Noise, answer, measure};
+use deepconcolic_concolic::{Accuracy, Measurement, Noise, answer, measure, sanity};
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
-use deepconcolic_spec::{Domain, InputSpace, RequirementSet};
+use deepconcolic_spec::{Decision, Domain, InputSpace, RequirementSet, Rule};
 use serde::Serialize;
 
-use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
+use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
-use crate::samples::{self, SampleInputs};
+use crate::samples::{self, LabelledInputs};
 use crate::{Outcome, exit, model, paths, profile_file, requirements};
 
 /// Measure what data cover of a model, by several criteria in one pass
@@ -26,6 +26,8 @@ pub struct Coverage {
     model: ModelArguments,
     #[command(flatten)]
     data: DataArguments,
+    #[command(flatten)]
+    decision: DecisionArguments,
     /// A criterion by name; may be given several times (see --help for all of them)
     #[arg(long, value_name = "C", required_unless_present = "requirements")]
     criterion: Vec<String>,
@@ -70,10 +72,14 @@ struct Report {
     domain: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
+    /// How outputs are read; none where nobody has said.
+    decision: Option<Rule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
-    /// Samples by the label the network gives them.
+    /// Samples by the class the network gives them; empty where its answer is no class.
     classes: Vec<usize>,
+    /// What the user should know about the data.
+    notes: Vec<String>,
     criteria: Vec<CriterionReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requirements: Option<RequirementReport>,
@@ -138,21 +144,36 @@ impl Coverage {
             .collect::<Result<_, _>>()?;
         let network = model::load(&self.model)?.network;
         let requirements = self.requirements(&network)?;
+        let decision = self.decision.of(&network)?;
         let data = self.data.open(&network)?;
+        let inputs = samples::inputs(&data, &decision)?;
         let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
         let space = domain.space(samples::pixels(&network));
         let (profile, profile_words) = self.profile(&network, &data, &chosen)?;
-        let families = self.families(&network, &data, &chosen, profile.as_ref(), &space)?;
+        let families = self.families(
+            &network,
+            &decision,
+            &data,
+            &chosen,
+            profile.as_ref(),
+            &space,
+        )?;
         let refs: Vec<&dyn Family> = families.iter().map(AsRef::as_ref).collect();
-        let measured = measure(&network, &SampleInputs(&data), &refs);
-        let noise = self.noise(&network, domain, data.len(), &refs);
+        let measured = measure(&network, &inputs, &refs, &decision);
+        if let Some(why) = sanity::refusal(&measured.answers) {
+            return Err(Failure::Usage(why));
+        }
+        let notes = samples::notes(&data, &measured.answers, &domain, &domain_words);
+        let noise = self.noise(&network, domain, data.len(), &refs, &decision);
         let report = Report {
             samples: data.len(),
             layout: data.layout().to_owned(),
             domain: domain_words,
             profile: profile_words,
-            accuracy: measured.accuracy.map(|a| share(a.right, a.total)),
-            classes: measured.classes.clone(),
+            decision: decision.rule(),
+            accuracy: measured.answers.accuracy().map(Accuracy::share),
+            classes: measured.answers.classes.clone(),
+            notes,
             criteria: chosen
                 .iter()
                 .enumerate()
@@ -163,7 +184,7 @@ impl Coverage {
                 })
                 .collect(),
             requirements: match requirements {
-                Some(set) => Some(self.answers(&network, &data, &set, &space)?),
+                Some(set) => Some(self.answers(&network, &inputs, &set, &space)?),
                 None => None,
             },
         };
@@ -199,6 +220,7 @@ impl Coverage {
     fn families(
         &self,
         network: &Network,
+        decision: &Decision,
         data: &Samples,
         chosen: &[&dyn Criterion],
         profile: Option<&Profile>,
@@ -215,6 +237,7 @@ impl Coverage {
             network,
             selection: &selection,
             parameters: &parameters,
+            decision,
             seeds: &seeds,
             space,
             profile,
@@ -234,12 +257,13 @@ impl Coverage {
         domain: Domain,
         count: usize,
         families: &[&dyn Family],
+        decision: &Decision,
     ) -> Option<Measurement> {
         if self.no_noise || families.is_empty() {
             return None;
         }
         let noise = Noise::new(domain, count, self.rng_seed);
-        Some(measure(network, &noise, families))
+        Some(measure(network, &noise, families, decision))
     }
 
     fn criterion(
@@ -290,13 +314,13 @@ impl Coverage {
     fn answers(
         &self,
         network: &Network,
-        data: &Samples,
+        data: &LabelledInputs<'_>,
         set: &RequirementSet,
         space: &InputSpace,
     ) -> Result<RequirementReport, Failure> {
         let path = self.requirements.clone().unwrap_or_default();
         let in_file = |e: deepconcolic_spec::Error| e.in_file(&path.display().to_string());
-        let answers = answer(network, &SampleInputs(data), set, space).map_err(in_file)?;
+        let answers = answer(network, data, set, space).map_err(in_file)?;
         let covered = answers.iter().filter(|a| a.is_met()).count();
         let open = (0..answers.len())
             .filter(|&i| !answers[i].is_met())
@@ -373,11 +397,19 @@ impl Report {
         if let Some(profile) = &self.profile {
             writeln!(out, "profile: {profile}")?;
         }
+        if let Some(rule) = self.decision {
+            writeln!(out, "decision: {}", rule.words())?;
+        }
         if let Some(accuracy) = self.accuracy {
             writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
         }
-        let classes: Vec<String> = self.classes.iter().map(ToString::to_string).collect();
-        writeln!(out, "samples by predicted class: {}", classes.join(" "))?;
+        if !self.classes.is_empty() {
+            let classes: Vec<String> = self.classes.iter().map(ToString::to_string).collect();
+            writeln!(out, "samples by predicted class: {}", classes.join(" "))?;
+        }
+        for note in &self.notes {
+            writeln!(out, "warning: {note}")?;
+        }
         for criterion in &self.criteria {
             criterion.print(out)?;
         }

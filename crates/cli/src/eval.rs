@@ -4,13 +4,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_dataset::{Samples, write};
-use deepconcolic_network::{Network, Pass, Point, Shape, label};
+use deepconcolic_concolic::{Accuracy, Answers, Inputs, sanity};
+use deepconcolic_dataset::write;
+use deepconcolic_network::{Network, Pass, Point, Shape};
+use deepconcolic_spec::{Decision, Rule, UNSTATED};
 use serde::Serialize;
 
-use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
+use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
 use crate::exit::{Failure, Status};
-use crate::{Outcome, exit, model, paths};
+use crate::{Outcome, exit, model, paths, samples};
 
 /// Run a model on data and write its answers, or the neurons of one layer, as a .npy file
 #[derive(Args)]
@@ -19,6 +21,8 @@ pub struct Eval {
     model: ModelArguments,
     #[command(flatten)]
     data: DataArguments,
+    #[command(flatten)]
+    decision: DecisionArguments,
     /// The .npy file to write: one row a sample
     #[arg(long, value_name = "Y.npy")]
     out: PathBuf,
@@ -46,9 +50,13 @@ struct Report {
     shape: Vec<usize>,
     #[serde(serialize_with = "paths::serialize")]
     out: PathBuf,
-    /// Share of samples whose largest logit is their label's, when there are labels.
+    /// How outputs are read; none where nobody has said.
+    decision: Option<Rule>,
+    /// Share of samples that get the answer of their label, when there are labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
+    /// What the user should know about the data.
+    notes: Vec<String>,
 }
 
 /// Samples run at once: enough to occupy every core, little enough to keep in memory.
@@ -71,8 +79,19 @@ impl Eval {
         }
         let network = model::load(&self.model)?.network;
         let point = self.point(&network)?;
+        let decision = self.decision.of(&network)?;
         let samples = self.data.open(&network)?;
-        let (values, accuracy) = evaluate(&network, &samples, point);
+        let inputs = samples::inputs(&samples, &decision)?;
+        let (values, answers) = evaluate(&network, &inputs, &decision, point);
+        // A layer is looked at to find out where a number that is none comes from.
+        if let (None, Some(why)) = (&self.layer, sanity::refusal(&answers)) {
+            return Err(Failure::Usage(why));
+        }
+        let (domain, words) = samples::domain(None, &samples)?;
+        let mut notes = samples::notes(&samples, &answers, &domain, &words);
+        if samples.quantity(0).is_none() {
+            notes.retain(|note| !note.contains(UNSTATED));
+        }
         let shape = shape(&network, point, samples.len());
         write::write_npy(&self.out, &shape, &values)?;
         let report = Report {
@@ -80,7 +99,9 @@ impl Eval {
             layout: samples.layout().to_owned(),
             shape,
             out: self.out.clone(),
-            accuracy,
+            decision: decision.rule(),
+            accuracy: answers.accuracy().map(Accuracy::share),
+            notes,
         };
         let mut out = exit::output_beside([self.out.as_path()]);
         if self.json {
@@ -131,34 +152,33 @@ fn shape(network: &Network, point: Point, samples: usize) -> Vec<usize> {
     shape
 }
 
-/// The tensor asked for, all samples, and the accuracy when there are labels.
-fn evaluate(network: &Network, samples: &Samples, point: Point) -> (Vec<f32>, Option<f64>) {
-    let labels = samples.labels();
-    let pass = match labels {
-        Some(_) if point != Point::Logits => Pass::keep([point, Point::Logits]),
-        _ => Pass::keep([point]),
+/// The tensor asked for, all samples, and what the network says of them.
+fn evaluate(
+    network: &Network,
+    inputs: &dyn Inputs,
+    decision: &Decision,
+    point: Point,
+) -> (Vec<f32>, Answers) {
+    let pass = if point == Point::Logits {
+        Pass::keep([point])
+    } else {
+        Pass::keep([point, Point::Logits])
     };
-    let mut values = Vec::with_capacity(samples.len() * network.elements(point));
-    let mut right = 0;
-    let mut inputs = Vec::new();
-    for start in (0..samples.len()).step_by(BATCH) {
-        let range = start..(start + BATCH).min(samples.len());
-        inputs.resize(range.len() * samples.features(), 0.0);
-        samples.fill(range.clone(), &mut inputs);
-        let trace = network.forward(&inputs, &pass);
+    let mut values = Vec::with_capacity(inputs.len() * network.elements(point));
+    let mut answers = Answers::new(decision);
+    let mut x = Vec::new();
+    for start in (0..inputs.len()).step_by(BATCH) {
+        let numbers: Vec<usize> = (start..inputs.len().min(start + BATCH)).collect();
+        x.resize(numbers.len() * network.input_elements(), 0.0);
+        inputs.gather(&numbers, &mut x);
+        let trace = network.forward(&x, &pass);
         values.extend_from_slice(trace.get(point));
-        if let Some(labels) = labels {
-            right += range
-                .enumerate()
-                .filter(|(row, sample)| {
-                    let logits = trace.sample(Point::Logits, *row);
-                    usize::try_from(labels[*sample]) == Ok(label(logits))
-                })
-                .count();
+        for (row, &number) in numbers.iter().enumerate() {
+            let logits = trace.sample(Point::Logits, row);
+            answers.observe(number, logits, inputs.truth(number).as_ref());
         }
     }
-    let accuracy = labels.map(|_| right as f64 / samples.len().max(1) as f64);
-    (values, accuracy)
+    (values, answers)
 }
 
 fn no_layer(network: &Network, name: &str) -> String {
@@ -182,8 +202,12 @@ impl Report {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         writeln!(out, "{} samples ({})", self.samples, self.layout)?;
-        if let Some(accuracy) = self.accuracy {
+        if let (Some(accuracy), Some(rule)) = (self.accuracy, self.decision) {
+            writeln!(out, "decision: {}", rule.words())?;
             writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
+        }
+        for note in &self.notes {
+            writeln!(out, "warning: {note}")?;
         }
         writeln!(out, "wrote {} to {}", shape.join("x"), self.out.display())
     }

@@ -10,10 +10,12 @@ use deepconcolic_archive::{
 };
 use deepconcolic_check::{Audit, PairClaim, Witnesses};
 use deepconcolic_concolic::oracle::{Judgement, Verdict};
-use deepconcolic_concolic::{Inputs, Limits, Passes, Scatter, Seeds, Stop, Suite, measure};
-use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::SearchSpace;
+use deepconcolic_concolic::{
+    Accuracy, Answers, Inputs, Limits, Passes, Scatter, Seeds, Stop, Suite, measure, sanity,
+};
+use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Family, Group, Means};
+use deepconcolic_spec::{Decision, SearchSpace, Truth};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -91,6 +93,9 @@ pub struct Finished<'a> {
     pub minimise: bool,
     pub proven: &'a Proven,
     pub data: &'a dyn Inputs,
+    /// Names of classes, where the data give them by name.
+    pub class_names: Option<&'a [String]>,
+    pub decision: &'a Decision,
     pub rng_seed: u64,
     pub limits: &'a Limits<'a>,
     pub passes: Passes,
@@ -117,6 +122,7 @@ impl Finished<'_> {
             guide: plan::guide(self.family),
             space: self.space,
             means: self.means,
+            decision: self.decision,
         };
         let audit = witnesses
             .audit(&suite.x, self.claims)
@@ -149,7 +155,14 @@ impl Finished<'_> {
         )?;
         self.notes.extend(pictures);
         watch.lap(|times| &mut times.measure);
-        let (baseline, accuracy) = self.controls(suite.len());
+        let (baseline, answers) = self.controls(suite.len());
+        if let Some(answers) = &answers {
+            self.notes
+                .extend(sanity::findings(answers, self.class_names));
+        }
+        let accuracy = answers
+            .and_then(|answers| answers.accuracy())
+            .map(Accuracy::share);
         watch.lap(|times| &mut times.controls);
         watch.times.total = watch.seconds();
         let summary = self.summary(&suite, &audit, baseline, accuracy, watch.times);
@@ -159,7 +172,7 @@ impl Finished<'_> {
     }
 
     /// What as many random inputs, and the data alone, cover. Left out when the user wants an end.
-    fn controls(&self, tests: usize) -> (Baseline, Option<f64>) {
+    fn controls(&self, tests: usize) -> (Baseline, Option<Answers>) {
         let mut baseline = Baseline {
             random_coverage: None,
             random_inputs: 0,
@@ -172,7 +185,7 @@ impl Finished<'_> {
         let share = |covered: &[BitSet]| share(self.family.groups(), covered);
         let started = Instant::now();
         let random = Scatter::new(self.space, self.seeds, tests, self.rng_seed);
-        let measured = measure(self.network, &random, &[self.family]);
+        let measured = measure(self.network, &random, &[self.family], self.decision);
         baseline.random_coverage = Some(share(&measured.covered[0]));
         baseline.random_inputs = tests;
         // Controls may take a little longer than the budget, not much.
@@ -185,13 +198,10 @@ impl Finished<'_> {
             inputs: self.data,
             len: self.data.len().min(CONTROL).min(affordable.max(1)),
         };
-        let measured = measure(self.network, &data, &[self.family]);
+        let measured = measure(self.network, &data, &[self.family], self.decision);
         baseline.data_coverage = Some(share(&measured.covered[0]));
         baseline.data_inputs = data.len;
-        let accuracy = measured
-            .accuracy
-            .map(|a| a.right as f64 / a.total.max(1) as f64);
-        (baseline, accuracy)
+        (baseline, Some(measured.answers))
     }
 
     fn summary(
@@ -252,6 +262,7 @@ impl Finished<'_> {
             radius: self.settings.radius,
             domain: self.domain_words.into(),
             rng_seed: self.rng_seed,
+            decision: self.decision.rule(),
             accuracy,
             requirements,
             coverage: part(covered),
@@ -263,7 +274,8 @@ impl Finished<'_> {
                 generated,
                 misclassified: self.misclassified,
             },
-            adversarial: adversarial(self.judgements, generated),
+            adversarial: (self.decision.rule().is_some())
+                .then(|| adversarial(self.judgements, generated)),
             distance: Spread::of(suite.distance.iter().skip(seeds).map(|&d| f64::from(d))),
             baseline,
             time_s: times,
@@ -287,7 +299,7 @@ impl Finished<'_> {
             })
             .count()
         };
-        (0..self.network.elements(Point::Logits))
+        (0..self.decision.classes())
             .map(|label| ClassSummary {
                 label,
                 tests: count(label, None),
@@ -312,8 +324,8 @@ impl Inputs for First<'_> {
         self.inputs.gather(indices, into);
     }
 
-    fn labels(&self) -> Option<&[i64]> {
-        self.inputs.labels().map(|labels| &labels[..self.len])
+    fn truth(&self, index: usize) -> Option<Truth> {
+        self.inputs.truth(index)
     }
 }
 
@@ -386,6 +398,9 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         "{}: tests {radius}, domain {}",
         summary.criterion, summary.domain
     )?;
+    if let Some(rule) = summary.decision {
+        writeln!(out, "decision: {}", rule.words())?;
+    }
     if let Some(accuracy) = summary.accuracy {
         writeln!(
             out,
@@ -413,20 +428,9 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         )?;
     }
     writeln!(out)?;
-    let bad = &summary.adversarial;
-    write!(
-        out,
-        "adversarial: {} ({:.2} % of generated)",
-        bad.count,
-        bad.fraction * 100.0
-    )?;
-    if let (Some(min), Some(median)) = (bad.min_distance, bad.median_distance) {
-        write!(
-            out,
-            ", {min:.4} from real data at least, {median:.4} in the median"
-        )?;
+    if let Some(bad) = &summary.adversarial {
+        print_adversarial(out, bad)?;
     }
-    writeln!(out)?;
     let baseline = &summary.baseline;
     if let (Some(random), Some(data)) = (baseline.random_coverage, baseline.data_coverage) {
         writeln!(
@@ -447,6 +451,22 @@ pub fn print(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         writeln!(out, "note: {note}")?;
     }
     Ok(())
+}
+
+fn print_adversarial(out: &mut impl Write, bad: &AdversarialSummary) -> io::Result<()> {
+    write!(
+        out,
+        "adversarial: {} ({:.2} % of generated)",
+        bad.count,
+        bad.fraction * 100.0
+    )?;
+    if let (Some(min), Some(median)) = (bad.min_distance, bad.median_distance) {
+        write!(
+            out,
+            ", {min:.4} from real data at least, {median:.4} in the median"
+        )?;
+    }
+    writeln!(out)
 }
 
 fn print_layers(out: &mut impl Write, summary: &Summary) -> io::Result<()> {

@@ -3,7 +3,9 @@
 use deepconcolic_concolic::Strategy;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{Criterion, Family, Guide, Means, Profile, Setting, Written};
-use deepconcolic_spec::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
+use deepconcolic_spec::{
+    Decision, Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity,
+};
 
 use crate::criteria;
 use crate::exit::Failure;
@@ -79,6 +81,7 @@ pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, 
 pub fn family(
     settings: &Settings,
     network: &Network,
+    decision: &Decision,
     seeds: &[Vec<f32>],
     units: &InputSpace,
     profile: Option<&Profile>,
@@ -98,6 +101,7 @@ pub fn family(
         network,
         selection: &selection,
         parameters: &parameters,
+        decision,
         seeds,
         space: units,
         profile,

@@ -17,9 +17,9 @@ pub struct Snapshot {
     /// Requirements covered, and all of them.
     pub covered: usize,
     pub total: usize,
-    /// Tests, and how many of them are known to be adversarial.
+    /// Tests, and how many of them are known to be adversarial, if they are judged at all.
     pub tests: usize,
-    pub adversarial: usize,
+    pub adversarial: Option<usize>,
     /// Passes so far, and how many there may be.
     pub passes: usize,
     pub most: Option<usize>,
@@ -80,10 +80,14 @@ impl Progress {
 fn line(s: &Snapshot, rate: f64) -> String {
     let percent = 100.0 * s.covered as f64 / s.total.max(1) as f64;
     let mut line = format!(
-        "{:8} {percent:6.2} % of {} covered, {} tests, {} adversarial, {rate:.0} passes/s",
-        s.stage, s.total, s.tests, s.adversarial
+        "{:8} {percent:6.2} % of {} covered, {} tests",
+        s.stage, s.total, s.tests
     );
     // Writing to a string cannot fail.
+    if let Some(adversarial) = s.adversarial {
+        let _ = write!(line, ", {adversarial} adversarial");
+    }
+    let _ = write!(line, ", {rate:.0} passes/s");
     if let Some(most) = s.most {
         let _ = write!(line, ", {} of {most} passes", s.passes);
     }
@@ -104,7 +108,7 @@ mod tests {
             covered: 50,
             total: 200,
             tests: 12,
-            adversarial: 3,
+            adversarial: Some(3),
             passes: 700,
             most: Some(1000),
             left: Some(Duration::from_secs(61)),

@@ -12,10 +12,10 @@ use deepconcolic_concolic::oracle::{Oracle, Verdict};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
-use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::Family;
+use deepconcolic_spec::criteria::{Family, Means};
+use deepconcolic_spec::{Decision, Prediction, SearchSpace};
 
-use crate::arguments::{ModelArguments, ThreadArguments};
+use crate::arguments::{ModelArguments, ThreadArguments, decision};
 use crate::coverage_change::CoverageChange;
 use crate::exit::{Failure, Status};
 use crate::renumbering::Renumbering;
@@ -75,7 +75,8 @@ impl RunOnDisk {
         let seeds: Vec<Vec<f32>> = rows.take(suite.seeds()).map(<[f32]>::to_vec).collect();
         let data = settings.data.open(&network).ok();
         let space = replay.space(&settings, &network, data.as_ref(), &renumbering)?;
-        let family = replay.family(&settings, &network, &seeds, &space, &renumbering)?;
+        let decision = decision(settings.decision, &network)?;
+        let family = replay.family(&settings, &network, &decision, &seeds, &space, &renumbering)?;
         let table = replay.table(suite.len())?;
         Ok(Self {
             table: renumbering.table(table, family.as_ref(), &network),
@@ -140,6 +141,7 @@ impl Replay {
         &self,
         settings: &Settings,
         network: &Network,
+        decision: &Decision,
         seeds: &[Vec<f32>],
         space: &SearchSpace,
         renumbering: &Renumbering,
@@ -154,7 +156,14 @@ impl Replay {
             }
             _ => None,
         };
-        plan::family(settings, network, seeds, &space.units, profile.as_ref())
+        plan::family(
+            settings,
+            network,
+            decision,
+            seeds,
+            &space.units,
+            profile.as_ref(),
+        )
     }
 
     /// Replays and reports, on the threads at hand.
@@ -195,9 +204,11 @@ impl Replay {
         }
         // Gone data are no error: verdicts are then not judged again, and that is said.
         let data = saved.settings.data.open(&network).ok();
+        let decision = decision(saved.settings.decision, &network)?;
         let bench = Bench {
             network: &network,
             same_model,
+            decision: &decision,
             data: data.as_ref(),
         };
         self.compare(&saved, &bench, &mut out, &mut findings)?;
@@ -247,7 +258,15 @@ impl Replay {
             .collect();
         let seeds = &rows[..saved.suite.seeds().min(rows.len())];
         let space = self.space(settings, network, bench.data, &saved.renumbering)?;
-        let family = self.family(settings, network, seeds, &space, &saved.renumbering)?;
+        let decision = bench.decision;
+        let family = self.family(
+            settings,
+            network,
+            decision,
+            seeds,
+            &space,
+            &saved.renumbering,
+        )?;
         let means = plan::means(settings, network)?;
         let witnesses = Witnesses {
             network,
@@ -255,6 +274,7 @@ impl Replay {
             guide: plan::guide(family.as_ref()),
             space: &space,
             means: &means,
+            decision,
         };
         let obstacle = saved.renumbering.obstacle(settings);
         let then = saved.table.clone();
@@ -280,9 +300,9 @@ impl Replay {
                 .map_err(|why| self.damaged(outcome::REQUIREMENTS, why))?;
             coverage(saved, &change, bench.same_model, out, findings)?;
         }
-        labels(saved, &audit, out, findings)?;
+        labels(saved, &audit, &means, out, findings)?;
         places(saved, &rows, &space, findings);
-        verdicts(saved, bench, &space, &audit.labels, out, findings)
+        verdicts(saved, bench, &space, &audit.predictions, out, findings)
     }
 
     fn space(
@@ -325,6 +345,7 @@ struct Bench<'a> {
     network: &'a Network,
     /// Whether that is the run's own model.
     same_model: bool,
+    decision: &'a Decision,
     data: Option<&'a Samples>,
 }
 
@@ -332,11 +353,14 @@ fn verdicts(
     saved: &Saved,
     bench: &Bench<'_>,
     space: &SearchSpace,
-    labels: &[usize],
+    predictions: &[Prediction],
     out: &mut impl Write,
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let network = bench.network;
+    let (network, decision) = (bench.network, bench.decision);
+    if decision.rule().is_none() {
+        return Ok(());
+    }
     let references = match &saved.settings.reference {
         Some(path) => saved.settings.data.open_as(path, network).ok(),
         None => bench.data.cloned(),
@@ -348,16 +372,16 @@ fn verdicts(
         )?;
         return Ok(());
     };
-    let inputs = samples::inputs(&references, network);
+    let inputs = samples::inputs(&references, decision)?;
     let radius = saved.settings.adversarial_radius;
-    let oracle = Oracle::new(inputs.as_ref(), space.norm, &space.units, radius);
+    let oracle = Oracle::new(&inputs, space.norm, &space.units, radius, decision);
     let hints: Vec<Option<usize>> = saved
         .suite
         .reference
         .iter()
         .map(|&r| usize::try_from(r).ok())
         .collect();
-    let judged = oracle.judge(network, &saved.suite.x, labels, &hints);
+    let judged = oracle.judge(network, &saved.suite.x, predictions, &hints);
     let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
     let adversarial = |all: &[u8]| {
         let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);
@@ -412,15 +436,56 @@ fn coverage(
 fn labels(
     saved: &Saved,
     audit: &Audit,
+    means: &Means,
     out: &mut impl Write,
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let now: Vec<i64> = audit.labels.iter().map(|&l| l as i64).collect();
+    let now: Vec<f64> = audit
+        .predictions
+        .iter()
+        .flat_map(Prediction::values)
+        .copied()
+        .collect();
+    if !now.is_empty() || !saved.suite.output.is_empty() {
+        return outputs(saved, &now, means, out, findings);
+    }
+    let now: Vec<i64> = audit.predictions.iter().map(Prediction::label).collect();
     let changed = differing(&saved.suite.label, &now);
     writeln!(out, "labels changed: {}", changed.len())?;
     if !changed.is_empty() {
         findings.push(format!(
             "{} tests have another label: {}",
+            changed.len(),
+            few(&changed)
+        ));
+    }
+    Ok(())
+}
+
+/// Compares the outputs of a regression, apart from what rounding in another runtime does to them.
+fn outputs(
+    saved: &Saved,
+    now: &[f64],
+    means: &Means,
+    out: &mut impl Write,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let margin = means.margin(means.layers().len());
+    let then = &saved.suite.output;
+    let outputs = saved.suite.outputs().max(1);
+    let same = |i: usize| match (then.get(i), now.get(i)) {
+        (Some(then), Some(now)) => (then - now).abs() <= margin,
+        _ => false,
+    };
+    let mut changed: Vec<usize> = (0..then.len().max(now.len()))
+        .filter(|&i| !same(i))
+        .map(|i| i / outputs)
+        .collect();
+    changed.dedup();
+    writeln!(out, "outputs changed: {}", changed.len())?;
+    if !changed.is_empty() {
+        findings.push(format!(
+            "{} tests have another output: {}",
             changed.len(),
             few(&changed)
         ));

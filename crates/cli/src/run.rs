@@ -11,7 +11,7 @@ use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Strategy, Subject};
 use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
-use crate::arguments::{DataArguments, ModelArguments, ThreadArguments};
+use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::outcome::{Finished, Stopwatch};
@@ -42,6 +42,8 @@ pub struct Run {
     pub model: ModelArguments,
     #[command(flatten)]
     pub data: DataArguments,
+    #[command(flatten)]
+    pub decision: DecisionArguments,
     /// A criterion by name (see --help for all of them)
     #[arg(
         long,
@@ -165,6 +167,7 @@ impl Run {
             space: &scene.space,
             seeds: &scene.seeds,
             means: &means,
+            decision: &scene.decision,
         };
         let strategy = plan::strategy(&self.strategy)?;
         // What is in the journal was done from all seeds, so they are run again whatever the limits.
@@ -178,15 +181,16 @@ impl Run {
         watch.lap(|times| &mut times.measure);
         let references = samples::inputs(
             scene.reference.as_ref().unwrap_or(&scene.data),
-            &scene.network,
-        );
+            &scene.decision,
+        )?;
         let mut sitting = Sitting {
             judge: Judge {
                 oracle: Oracle::new(
-                    references.as_ref(),
+                    &references,
                     scene.space.norm,
                     &scene.space.units,
                     scene.settings.adversarial_radius,
+                    &scene.decision,
                 ),
                 scene: &scene,
                 judgements: Vec::new(),
@@ -217,7 +221,9 @@ impl Run {
             claims: campaign.claims(),
             minimise: self.minimise,
             proven: &proven,
-            data: samples::inputs(&scene.data, &scene.network).as_ref(),
+            data: &samples::inputs(&scene.data, &scene.decision)?,
+            class_names: scene.data.dataset().class_names(),
+            decision: &scene.decision,
             rng_seed: self.rng_seed,
             limits: &whole,
             passes: campaign.passes(),
@@ -317,7 +323,8 @@ impl Run {
         let short = self
             .fail_under
             .is_some_and(|least| summary.coverage * 100.0 < least);
-        let gate = short || (self.fail_on_adversarial && summary.adversarial.count > 0);
+        let gate =
+            short || (self.fail_on_adversarial && summary.adversarial.is_some_and(|a| a.count > 0));
         match stop {
             Stop::Interrupted => Status::Interrupted,
             _ if gate => Status::GateFailed,

@@ -1,37 +1,15 @@
 //! Data files as the inputs that measuring works on, and the domain they live in.
 
-use deepconcolic_concolic::Inputs;
+use deepconcolic_concolic::{Answers, Inputs, sanity};
 use deepconcolic_dataset::Samples;
-use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{Domain, Pixels};
+use deepconcolic_network::Network;
+use deepconcolic_spec::{Decision, Domain, Pixels, Rule, Truth, UNSTATED};
 
 use crate::exit::Failure;
 
-/// Samples seen as inputs.
+/// Samples seen as inputs, whatever their labels.
 #[derive(Clone, Copy)]
 pub struct SampleInputs<'a>(pub &'a Samples);
-
-/// Samples of a network with one logit: a number, not a class, so labels say nothing about it.
-pub struct Unlabelled<'a>(pub &'a Samples);
-
-impl Inputs for Unlabelled<'_> {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn gather(&self, indices: &[usize], into: &mut [f32]) {
-        self.0.gather(indices, into);
-    }
-}
-
-/// Samples with the labels that the network can be compared with.
-pub fn inputs<'a>(samples: &'a Samples, network: &Network) -> Box<dyn Inputs + 'a> {
-    if network.elements(Point::Logits) > 1 {
-        Box::new(SampleInputs(samples))
-    } else {
-        Box::new(Unlabelled(samples))
-    }
-}
 
 impl Inputs for SampleInputs<'_> {
     fn len(&self) -> usize {
@@ -41,10 +19,72 @@ impl Inputs for SampleInputs<'_> {
     fn gather(&self, indices: &[usize], into: &mut [f32]) {
         self.0.gather(indices, into);
     }
+}
 
-    fn labels(&self) -> Option<&[i64]> {
-        self.0.labels()
+/// Samples seen as inputs, with the labels that a decision can be compared with.
+#[derive(Clone, Copy)]
+pub struct LabelledInputs<'a> {
+    samples: &'a Samples,
+    decision: &'a Decision,
+}
+
+/// Samples with the labels that a decision can be compared with. Refuses quantities where a class is
+/// decided.
+pub fn inputs<'a>(
+    samples: &'a Samples,
+    decision: &'a Decision,
+) -> Result<LabelledInputs<'a>, Failure> {
+    let quantity = samples.quantity(0);
+    if let (Some(value), None, Some(rule @ (Rule::Argmax | Rule::Threshold(_)))) =
+        (quantity, samples.labels(), decision.rule())
+    {
+        return Err(Failure::Usage(format!(
+            "{}: labels are quantities and not class numbers (sample 0 has {value}), while the decision is \
+             {rule}; give integers, or --decision within:D for a regression",
+            samples.dataset().source().display()
+        )));
     }
+    Ok(LabelledInputs { samples, decision })
+}
+
+impl Inputs for LabelledInputs<'_> {
+    fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    fn gather(&self, indices: &[usize], into: &mut [f32]) {
+        self.samples.gather(indices, into);
+    }
+
+    fn truth(&self, index: usize) -> Option<Truth> {
+        match self.decision.rule()? {
+            _ if !self.decision.takes_labels() => None,
+            Rule::Within(_) => Some(Truth::Values(vec![self.samples.quantity(index)?])),
+            Rule::Argmax | Rule::Threshold(_) => Some(Truth::Class(self.samples.labels()?[index])),
+        }
+    }
+}
+
+/// What the user should know about data before believing a figure over them.
+pub fn notes(
+    samples: &Samples,
+    answers: &Answers,
+    domain: &Domain,
+    domain_words: &str,
+) -> Vec<String> {
+    let decision = answers.decision();
+    let mut notes = Vec::new();
+    match decision.rule() {
+        Some(_) => notes.extend(decision.note()),
+        None => notes.push(format!("accuracy is left out: {UNSTATED}")),
+    }
+    notes.extend(sanity::findings(answers, samples.dataset().class_names()));
+    notes.extend(sanity::outside(
+        &SampleInputs(samples),
+        domain,
+        domain_words,
+    ));
+    notes
 }
 
 /// The domain the user gave, or the default: 0..1 for images, what was observed for tabular data.

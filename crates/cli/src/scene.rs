@@ -6,7 +6,7 @@ use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{Family, Profile};
-use deepconcolic_spec::{Domain, SearchSpace};
+use deepconcolic_spec::{Decision, Domain, SearchSpace, UNSTATED};
 
 use crate::criteria;
 use crate::exit::Failure;
@@ -21,6 +21,7 @@ const SEEDS: usize = 1000;
 pub struct Scene {
     pub digest: Digest,
     pub network: Network,
+    pub decision: Decision,
     pub data: Samples,
     pub reference: Option<Samples>,
     pub settings: Settings,
@@ -56,18 +57,28 @@ impl Run {
             }),
             None => None,
         };
+        let decision = self.decision.of(&network)?;
+        if decision.rule().is_none() && self.fail_on_adversarial {
+            return Err(Failure::Usage(format!("--fail-on-adversarial: {UNSTATED}")));
+        }
         let data = self.data.open(&network)?;
         let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
         let reference = match &self.reference {
-            Some(path) => Some(self.data.open_as(path, &network)?),
+            Some(path) => {
+                let samples = self.data.open_as(path, &network)?;
+                samples::inputs(&samples, &decision)?;
+                Some(samples)
+            }
             None => None,
         };
         let boxes = match &self.region {
             Some(path) => Some(region_file::load(path, network.input_elements())?),
             None => None,
         };
-        let inputs = samples::inputs(&data, &network);
-        let choice = self.choose(&network, inputs.as_ref())?;
+        let inputs = samples::inputs(&data, &decision)?;
+        let choice = self.choose(&network, &decision, &inputs)?;
+        notes.extend(decision_notes(&decision));
+        notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         if self.seed_index.is_some() && !choice.misclassified.is_empty() {
             notes.push(format!(
@@ -84,8 +95,7 @@ impl Run {
             }
             _ => (None, None),
         };
-        let (means, sampled) = deepconcolic_concolic::means(&network, inputs.as_ref());
-        drop(inputs);
+        let (means, sampled) = deepconcolic_concolic::means(&network, &inputs);
         let settings = Settings {
             version: env!("CARGO_PKG_VERSION").into(),
             model: self.model.clone(),
@@ -114,15 +124,24 @@ impl Run {
             seed_values: checksum(&choice.seeds),
             reference: self.reference.clone(),
             adversarial_radius: self.judging_radius()?,
+            decision: decision.rule(),
             means: means.layers().to_vec(),
         };
         let space = plan::search_space(&settings, &network, domain, boxes)?;
         let rows: Vec<Vec<f32>> = choice.seeds.iter().map(<[f32]>::to_vec).collect();
-        let family = plan::family(&settings, &network, &rows, &space.units, profile.as_ref())?;
+        let family = plan::family(
+            &settings,
+            &network,
+            &decision,
+            &rows,
+            &space.units,
+            profile.as_ref(),
+        )?;
         notes.extend(family.notes());
         Ok(Scene {
             digest,
             network,
+            decision,
             data,
             reference,
             settings,
@@ -148,7 +167,12 @@ impl Run {
         ])
     }
 
-    fn choose(&self, network: &Network, data: &dyn Inputs) -> Result<Choice, Failure> {
+    fn choose(
+        &self,
+        network: &Network,
+        decision: &Decision,
+        data: &dyn Inputs,
+    ) -> Result<Choice, Failure> {
         let choice = if let Some(indices) = &self.seed_index {
             if let Some(index) = indices.iter().find(|&&index| index >= data.len()) {
                 return Err(Failure::Usage(format!(
@@ -159,14 +183,21 @@ impl Run {
             let mut indices = indices.clone();
             let mut seen = std::collections::HashSet::new();
             indices.retain(|index| seen.insert(*index));
-            given_seeds(network, data, &indices)
+            given_seeds(network, data, decision, &indices)
         } else {
             let count = self.seeds.unwrap_or(SEEDS);
             if count == 0 {
                 return Err(Failure::Usage("--seeds must be at least 1".into()));
             }
-            first_seeds(network, data, count)
+            first_seeds(network, data, decision, count)
         };
+        let looked_at = choice.misclassified.len() + choice.not_finite.len();
+        if choice.seeds.is_empty() && choice.not_finite.len() == looked_at {
+            return Err(Failure::Usage(format!(
+                "the model's output is NaN or infinite for all {looked_at} samples that were tried, so that \
+                 there is no seed to start from; check the model's weights, and --scale, --mean and --std"
+            )));
+        }
         if choice.seeds.is_empty() {
             return Err(Failure::Usage(format!(
                 "the network gets none of the {} samples right, so there is no seed to start from; \
@@ -227,6 +258,28 @@ impl Run {
             ))),
         }
     }
+}
+
+/// What the user should know about how outputs are read.
+fn decision_notes(decision: &Decision) -> Option<String> {
+    match decision.rule() {
+        Some(_) => decision.note(),
+        None => Some(format!(
+            "accuracy and adversarial tests are left out, and seeds are the first samples, right or wrong: \
+             {UNSTATED}"
+        )),
+    }
+}
+
+fn not_finite(choice: &Choice) -> Option<String> {
+    (!choice.not_finite.is_empty()).then(|| {
+        format!(
+            "the model's output is NaN or infinite for {} of the samples looked at for seeds, which are not \
+             used: {}",
+            choice.not_finite.len(),
+            list(&choice.not_finite)
+        )
+    })
 }
 
 /// Refuses seeds outside the domain: nothing near them could be a test.

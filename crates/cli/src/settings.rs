@@ -2,6 +2,7 @@
 //! to do it all again.
 
 use deepconcolic_network::Network;
+use deepconcolic_spec::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{DataArguments, ModelArguments};
@@ -86,6 +87,9 @@ pub struct Settings {
     pub reference: Option<std::path::PathBuf>,
     /// How near a reference an adversarial test lies at most.
     pub adversarial_radius: f64,
+    /// How outputs are read; none where nobody has said.
+    #[serde(default)]
+    pub decision: Option<Rule>,
     /// The mean |u| of each layer.
     pub means: Vec<f64>,
 }

@@ -67,7 +67,7 @@ impl Judge<'_> {
             return;
         }
         let inputs: Vec<f32> = new.iter().flat_map(|t| &t.input).copied().collect();
-        let labels: Vec<usize> = new.iter().map(|t| t.label).collect();
+        let predictions: Vec<_> = new.iter().map(|t| t.prediction.clone()).collect();
         // The root is near, if the data are the references.
         let hints: Vec<Option<usize>> = new
             .iter()
@@ -78,7 +78,7 @@ impl Judge<'_> {
             .collect();
         let judged = self
             .oracle
-            .judge(&self.scene.network, &inputs, &labels, &hints);
+            .judge(&self.scene.network, &inputs, &predictions, &hints);
         self.judgements.extend(judged);
     }
 
@@ -89,7 +89,8 @@ impl Judge<'_> {
             covered: campaign.ledger().covered_count(),
             total: campaign.ledger().total(),
             tests: campaign.suite().len(),
-            adversarial: self.judgements.iter().filter(bad).count(),
+            adversarial: (self.scene.decision.rule().is_some())
+                .then(|| self.judgements.iter().filter(bad).count()),
             passes: Passes::total(round.passes),
             most: limits.executions,
             left: limits

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use deepconcolic_archive::Summary;
 use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_spec::Rule;
 
 use crate::exit::Failure;
 
@@ -40,6 +41,7 @@ fn text(summary: &Summary) -> String {
          | criterion | {} |\n\
          | scope | {scope} |\n\
          | domain | {} |\n\
+         | decision | {} |\n\
          | random numbers | seed {} |\n\
          | ended | {} |\n\n\
          | requirements | |\n|---|---|\n\
@@ -53,6 +55,10 @@ fn text(summary: &Summary) -> String {
         summary.model.sha256,
         summary.criterion,
         summary.domain,
+        summary.decision.map_or_else(
+            || "none: nobody has said how the output is read".into(),
+            Rule::words
+        ),
         summary.rng_seed,
         summary.stop,
         counts.total,
@@ -82,7 +88,9 @@ fn text(summary: &Summary) -> String {
          `deepconcolic check DIR` verifies both kinds of claim from the files alone.\n",
         summary.tests.seeds,
         summary.tests.generated,
-        summary.adversarial.count,
+        summary
+            .adversarial
+            .map_or_else(|| "(not judged)".into(), |a| a.count.to_string()),
         percent(summary.baseline.random_coverage),
         percent(summary.baseline.data_coverage)
     );

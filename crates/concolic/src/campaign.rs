@@ -12,8 +12,8 @@ pub use admission::FoundPair;
 
 use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
 use deepconcolic_network::{Network, Pass, Seed};
-use deepconcolic_spec::SearchSpace;
 use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means};
+use deepconcolic_spec::{Decision, SearchSpace};
 
 use crate::Inputs;
 use crate::ascent::Ground;
@@ -39,6 +39,8 @@ pub struct Subject<'a> {
     pub seeds: &'a Seeds,
     /// The scale of each layer.
     pub means: &'a Means,
+    /// What the network's answer is.
+    pub decision: &'a Decision,
 }
 
 /// The mean |u| of every layer over a sample of the data, and how many inputs were run for it.
@@ -196,6 +198,7 @@ impl<'a> Campaign<'a> {
             guide: self.guide,
             space: self.subject.space,
             means: self.subject.means,
+            decision: self.subject.decision,
         }
     }
 

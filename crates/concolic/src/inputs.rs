@@ -1,5 +1,7 @@
 //! Where inputs come from, without saying from what kind of file.
 
+use deepconcolic_spec::Truth;
+
 /// Inputs by number, in the model file's order of axes.
 pub trait Inputs: Sync {
     /// How many there are.
@@ -13,8 +15,8 @@ pub trait Inputs: Sync {
     /// Writes these inputs one after the other.
     fn gather(&self, indices: &[usize], into: &mut [f32]);
 
-    /// The true label of each input, where known.
-    fn labels(&self) -> Option<&[i64]> {
+    /// What an input should be predicted as, where that is known.
+    fn truth(&self, _index: usize) -> Option<Truth> {
         None
     }
 }

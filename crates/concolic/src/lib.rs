@@ -2,7 +2,9 @@
 //! requirements look at what its neurons did, makes the inputs that are missing, and judges them
 //! against real data.
 
+mod answers;
 mod ascent;
+mod batches;
 mod campaign;
 mod coverage;
 mod inputs;
@@ -14,12 +16,14 @@ mod random;
 mod ranking;
 mod reach;
 mod requirements;
+pub mod sanity;
 mod selection;
 mod stages;
 mod suite;
 
+pub use answers::{Accuracy, Answers};
 pub use campaign::{Added, Campaign, FoundPair, Round, Stop, Subject, means};
-pub use coverage::{Accuracy, Measurement, measure, profile};
+pub use coverage::{Measurement, measure, profile};
 pub use inputs::Inputs;
 pub use ledger::Ledger;
 pub use limits::{Limits, Passes};

@@ -3,14 +3,14 @@
 //! A requirement on one input is judged batch by batch. One on two inputs needs every pair of tests,
 //! so what it looks at is kept for all tests, and each costs a formula per pair.
 
-use deepconcolic_network::{Network, Pass, Point, Trace};
+use deepconcolic_network::{Network, Point, Trace};
 use deepconcolic_spec::{
     Assignment, Error, Evaluator, Formula, Input, InputSpace, Inputs as Arity, Observations,
     Quantifier, Requirement, RequirementSet, Var,
 };
 
 use crate::Inputs;
-use crate::coverage::each_batch;
+use crate::batches::each_batch;
 
 /// What a suite says about one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Answer {
     }
 }
 
-/// Evaluates requirements over all inputs, in their order.
+/// Evaluates requirements over all inputs that have an answer, in their order.
 pub fn answer(
     network: &Network,
     inputs: &dyn Inputs,
@@ -36,25 +36,27 @@ pub fn answer(
     space: &InputSpace,
 ) -> Result<Vec<Answer>, Error> {
     let all: Vec<Requirement> = requirements.iter().collect::<Result<_, _>>()?;
-    let pass = Pass::keep(points(network, &all));
+    let points = points(network, &all);
     // A requirement is decided by one assignment that satisfies its goal: the witness of an
     // exists, the counterexample of a forall.
     let goals: Vec<Formula> = all.iter().map(Requirement::goal).collect();
     let mut decisive: Vec<Option<(usize, usize)>> = vec![None; all.len()];
     let has_pairs = all.iter().any(|r| r.inputs == Arity::Two);
-    let mut kept = Kept::new(network, &pass);
-    each_batch(network, inputs, inputs.len(), &pass, |first, trace| {
-        let batch = Kept::of(network, trace, &pass);
+    let mut kept = Kept::new(network, &points);
+    let mut run = Vec::new();
+    each_batch(network, inputs, inputs.len(), &points, |numbers, trace| {
+        let batch = Kept::of(network, trace, &points);
         let evaluator = Evaluator::new(&batch, space);
         for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
             if requirement.inputs == Arity::One && found.is_none() {
                 let test =
                     (0..trace.samples()).find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
-                *found = test.map(|t| (first + t, first + t));
+                *found = test.map(|t| (numbers[t], numbers[t]));
             }
         }
         if has_pairs {
             kept.extend(&batch);
+            run.extend(numbers);
         }
     });
     if has_pairs {
@@ -65,8 +67,8 @@ pub fn answer(
                     .assignments(Arity::Two)
                     .find(|&tests| evaluator.satisfies(goal, tests))
                     .map(|tests| match tests {
-                        Assignment::One(t) => (t, t),
-                        Assignment::Two(a, b) => (a, b),
+                        Assignment::One(t) => (run[t], run[t]),
+                        Assignment::Two(a, b) => (run[a], run[b]),
                     });
             }
         }
@@ -107,16 +109,16 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn new(network: &'a Network, pass: &Pass) -> Self {
+    fn new(network: &'a Network, points: &[Point]) -> Self {
         Self {
             network,
             tests: 0,
-            tensors: pass.points().iter().map(|&p| (p, Vec::new())).collect(),
+            tensors: points.iter().map(|&p| (p, Vec::new())).collect(),
         }
     }
 
-    fn of(network: &'a Network, trace: &Trace<f32>, pass: &Pass) -> Self {
-        let tensors = pass.points().iter().map(|&p| (p, trace.get(p).to_vec()));
+    fn of(network: &'a Network, trace: &Trace<f32>, points: &[Point]) -> Self {
+        let tensors = points.iter().map(|&p| (p, trace.get(p).to_vec()));
         Self {
             network,
             tests: trace.samples(),

@@ -1,6 +1,7 @@
 //! The suite: every input that coverage is claimed for.
 
 use deepconcolic_check::Confirmed;
+use deepconcolic_spec::Prediction;
 
 /// The part of a campaign that made a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +91,11 @@ impl Seeds {
         self.inputs.extend_from_slice(input);
     }
 
+    /// Numbers in one of them.
+    pub(crate) fn elements(&self) -> usize {
+        self.elements
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.indices.len()
@@ -129,8 +135,8 @@ pub struct Test {
     pub stage: Stage,
     /// Its distance to the root.
     pub distance: f64,
-    /// The label that the network gives it.
-    pub label: usize,
+    /// What the network says of it.
+    pub prediction: Prediction,
 }
 
 /// Tests, seeds first.
@@ -148,7 +154,7 @@ impl Suite {
             parent,
             stage,
             distance: test.distance(),
-            label: test.label(),
+            prediction: test.prediction().clone(),
         });
     }
 

@@ -9,7 +9,7 @@ use deepconcolic_concolic::{
 };
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{self, Family, Means, Parameters, Profile, Selection, Setting};
-use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_spec::{Decision, Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_testing::{Family as Kind, network};
 
 const SEEDS: usize = 3;
@@ -20,6 +20,7 @@ struct Scene {
     seeds: Seeds,
     means: Means,
     family: Box<dyn Family>,
+    decision: Decision,
 }
 
 fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> Scene {
@@ -35,6 +36,7 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
     assert_eq!(sampled, 40);
     let space = SearchSpace::of(domain, Pixels::Single, norm, extent);
     let rows: Vec<Vec<f32>> = inputs.chunks(n).map(<[f32]>::to_vec).collect();
+    let decision = Decision::shown(&network);
     let setting = Setting {
         network: &network,
         selection: &Selection::everything(&network),
@@ -44,6 +46,7 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
             norm,
             ..Parameters::default()
         },
+        decision: &decision,
         seeds: &rows,
         space: &space.units,
         profile: Some(&profile),
@@ -55,6 +58,7 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
         space,
         means,
         family,
+        decision,
     }
 }
 
@@ -66,6 +70,7 @@ impl Scene {
             space: &self.space,
             seeds: &self.seeds,
             means: &self.means,
+            decision: &self.decision,
         };
         Campaign::new(subject, strategy, 7, 0, limits).unwrap()
     }
@@ -174,6 +179,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
             guide: scene.family.guide().ok(),
             space: &scene.space,
             means: &scene.means,
+            decision: &scene.decision,
         };
         let tests = campaign.suite().tests();
         let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
@@ -188,7 +194,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
             assert_eq!((audit.covered_count(), firm), found);
         }
         for (number, test) in tests.iter().enumerate() {
-            assert_eq!(test.label, audit.labels[number]);
+            assert_eq!(test.prediction, audit.predictions[number]);
             let root = scene.seeds.input(test.root);
             match test.parent {
                 None => assert_eq!((test.stage, test.input.as_slice()), (Stage::Measure, root)),

@@ -20,8 +20,17 @@ pub struct Dataset {
     shape: Vec<usize>,
     len: usize,
     elements: Arc<Elements>,
-    labels: Option<Arc<[i64]>>,
+    labels: Option<Labels>,
     class_names: Option<Arc<[String]>>,
+}
+
+/// What is known of every sample.
+#[derive(Debug, Clone)]
+enum Labels {
+    /// Its class.
+    Classes(Arc<[i64]>),
+    /// A quantity.
+    Quantities(Arc<[f64]>),
 }
 
 impl Dataset {
@@ -96,15 +105,36 @@ impl Dataset {
 
     /// The same samples with a label each.
     pub fn with_labels(mut self, labels: Vec<i64>) -> Result<Self, DatasetError> {
-        if labels.len() != self.len {
-            return Err(DatasetError::LabelCount {
-                path: self.source,
-                labels: labels.len(),
-                samples: self.len,
-            });
-        }
-        self.labels = Some(labels.into());
+        self.one_each(labels.len())?;
+        self.labels = Some(Labels::Classes(labels.into()));
         Ok(self)
+    }
+
+    /// The same samples with a quantity each, as a regression has them.
+    pub fn with_quantities(mut self, values: Vec<f64>) -> Result<Self, DatasetError> {
+        self.one_each(values.len())?;
+        if let Some(sample) = values.iter().position(|value| !value.is_finite()) {
+            return Err(DatasetError::malformed(
+                &self.source,
+                format!(
+                    "sample {sample} has the label {}; give a number, or remove the sample",
+                    values[sample]
+                ),
+            ));
+        }
+        self.labels = Some(Labels::Quantities(values.into()));
+        Ok(self)
+    }
+
+    fn one_each(&self, labels: usize) -> Result<(), DatasetError> {
+        if labels == self.len {
+            return Ok(());
+        }
+        Err(DatasetError::LabelCount {
+            path: self.source.clone(),
+            labels,
+            samples: self.len,
+        })
     }
 
     /// The same samples, with the name of class `i` at index `i`.
@@ -158,9 +188,21 @@ impl Dataset {
         &self.elements
     }
 
-    /// The label of every sample, when the data have labels.
+    /// The class of every sample, when the data have labels and these are integers.
     pub fn labels(&self) -> Option<&[i64]> {
-        self.labels.as_deref()
+        match &self.labels {
+            Some(Labels::Classes(labels)) => Some(labels),
+            Some(Labels::Quantities(_)) | None => None,
+        }
+    }
+
+    /// The label of a sample as a number, when the data have labels.
+    pub fn quantity(&self, index: usize) -> Option<f64> {
+        match &self.labels {
+            Some(Labels::Classes(labels)) => Some(labels[index] as f64),
+            Some(Labels::Quantities(values)) => Some(values[index]),
+            None => None,
+        }
     }
 
     /// The name of every class, when the data name them; label `i` is the class at index `i`.
@@ -210,6 +252,18 @@ mod tests {
         assert_eq!(data.len(), 3);
         let message = data.with_labels(vec![1, 2]).unwrap_err().to_string();
         assert!(message.contains("2 labels for 3 samples"), "{message}");
+    }
+
+    #[test]
+    fn a_label_may_be_a_quantity_but_not_nan() {
+        let data = dataset(&[2], Elements::U8(vec![0; 4])).unwrap();
+        let measured = data.clone().with_quantities(vec![0.5, 2.0]).unwrap();
+        assert_eq!((measured.labels(), measured.quantity(0)), (None, Some(0.5)));
+        let counted = data.clone().with_labels(vec![3, 4]).unwrap();
+        assert_eq!(counted.quantity(1), Some(4.0));
+        assert_eq!(data.quantity(0), None);
+        let message = data.with_quantities(vec![0.5, f64::NAN]).unwrap_err();
+        assert!(message.to_string().contains("sample 1 has the label NaN"));
     }
 
     #[test]

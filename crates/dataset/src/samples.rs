@@ -55,6 +55,11 @@ impl Samples {
         self.dataset.labels()
     }
 
+    /// The label of a sample as a number, when the data have labels.
+    pub fn quantity(&self, index: usize) -> Option<f64> {
+        self.dataset.quantity(index)
+    }
+
     /// The data as stored.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset

@@ -27,7 +27,7 @@ mod workspace;
 pub use builder::{NetworkBuilder, Tensor};
 pub use forward::{Pass, Trace};
 pub use interval::Bounds;
-pub use network::{Constant, Head, Layer, Network, Point, label};
+pub use network::{Constant, Head, Layer, Network, Point};
 pub use operator::{Nature, Operator};
 pub use plain::{AffineRow, Element, Origin, Plain, StraightPart};
 pub use scalar::Scalar;

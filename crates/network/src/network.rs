@@ -156,11 +156,6 @@ impl Layer {
     }
 }
 
-/// The label that logits stand for: the position of the first largest.
-pub fn label(logits: &[f32]) -> usize {
-    (1..logits.len()).fold(0, |best, i| if logits[i] > logits[best] { i } else { best })
-}
-
 /// The function that makes the answer from the logits. It keeps their order, so that every analysis of
 /// decisions is one of the logits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,8 @@ use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
 use deepconcolic_proofs::{BatchLimits, Jointly, Place};
 use deepconcolic_spec::criteria::{ALL, Family as Criterion, Parameters, Selection, Setting};
 use deepconcolic_spec::{
-    Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile, Signature,
+    Decision, Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile,
+    Signature,
 };
 use deepconcolic_testing::{Family, Random, network};
 
@@ -39,6 +40,7 @@ fn requirements(network: &Network, name: &str) -> Vec<Requirement> {
         network,
         selection: &selection,
         parameters: &Parameters::default(),
+        decision: &Decision::shown(network),
         seeds: &[],
         space: &space,
         profile: None,

@@ -6,7 +6,8 @@ use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{Place, PlaceLimits};
 use deepconcolic_spec::criteria::{ALL, BitSet, Parameters, Selection, Setting};
 use deepconcolic_spec::{
-    Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile, Signature,
+    Decision, Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile,
+    Signature,
 };
 use deepconcolic_testing::{Family, Random, network};
 
@@ -88,6 +89,7 @@ fn refuted_pairs_are_never_seen() {
             network: &network,
             selection: &selection,
             parameters: &Parameters::default(),
+            decision: &Decision::shown(&network),
             seeds: &[],
             space: &space,
             profile: None,

@@ -7,6 +7,7 @@
 //! name, each a family of such requirements that measures itself on traces of a network.
 
 pub mod criteria;
+mod decision;
 pub mod diagnostic;
 mod domain;
 pub mod error;
@@ -18,6 +19,7 @@ mod similarity;
 mod suggestion;
 pub mod vnnlib;
 
+pub use decision::{Decision, Departure, Prediction, Rule, Truth, UNSTATED};
 pub use diagnostic::Diagnostic;
 pub use domain::Domain;
 pub use error::Error;

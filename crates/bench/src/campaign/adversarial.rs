@@ -57,7 +57,9 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         of(Word::TooFar).count()
     );
     let tests = ended.suite.tests();
-    let strayed = tests.iter().filter(|t| t.label != tests[t.root].label);
+    let strayed = tests
+        .iter()
+        .filter(|t| t.prediction != tests[t.root].prediction);
     println!("{} have another label than their seed", strayed.count());
     println!(
         "what differs: the paper solves for the nearest point that meets one requirement, so it has \
@@ -79,11 +81,13 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 fn judge(field: &Field, ended: &Ended) -> Vec<Judgement> {
     let samples = &field.subject.samples;
     let references = Images::first(samples, samples.len());
-    let oracle = Oracle::new(&references, field.space.norm, &field.space.units, RADIUS);
+    let decision = &field.decision;
+    let (norm, units) = (field.space.norm, &field.space.units);
+    let oracle = Oracle::new(&references, norm, units, RADIUS, decision);
     let tests = ended.suite.tests();
     let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
-    let labels: Vec<usize> = tests.iter().map(|t| t.label).collect();
+    let predictions: Vec<_> = tests.iter().map(|t| t.prediction.clone()).collect();
     let hint = |root: usize| Some(field.seeds().index(root));
     let hints: Vec<Option<usize>> = tests.iter().map(|t| hint(t.root)).collect();
-    oracle.judge(&field.subject.network, &inputs, &labels, &hints)
+    oracle.judge(&field.subject.network, &inputs, &predictions, &hints)
 }

@@ -8,7 +8,7 @@ use deepconcolic_concolic::{
     first_seeds, given_seeds, means, measure,
 };
 use deepconcolic_spec::criteria::{BitSet, Family, Means, Parameters, Profile, Selection, Setting};
-use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_spec::{Decision, Domain, Extent, Norm, Pixels, SearchSpace};
 use rayon::ThreadPool;
 
 use super::strategies::Milestone;
@@ -52,6 +52,7 @@ impl<'a> Quest<'a> {
 /// A campaign that can be run, again and again.
 pub struct Field {
     pub subject: Subject,
+    pub decision: Decision,
     pub space: SearchSpace,
     pub family: Box<dyn Family>,
     pub choice: Choice,
@@ -103,9 +104,10 @@ impl Field {
         let mut space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent);
         space.grid = quest.grid;
         let data = Images::first(samples, samples.len());
+        let decision = Decision::shown(network);
         let choice = match quest.start {
-            Start::Index(index) => given_seeds(network, &data, &[index]),
-            Start::First(count) => first_seeds(network, &data, count),
+            Start::Index(index) => given_seeds(network, &data, &decision, &[index]),
+            Start::First(count) => first_seeds(network, &data, &decision, count),
         };
         let (means, sampled) = means(network, &data);
         let rows: Vec<Vec<f32>> = choice.seeds.iter().map(<[f32]>::to_vec).collect();
@@ -113,6 +115,7 @@ impl Field {
             network,
             selection: &Selection::everything(network),
             parameters: &Parameters::default(),
+            decision: &decision,
             seeds: &rows,
             space: &space.units,
             profile: quest.profile,
@@ -127,6 +130,7 @@ impl Field {
             space,
             family,
             choice,
+            decision,
             means,
             sampled,
             limits,
@@ -188,6 +192,7 @@ impl Field {
             space: &self.space,
             seeds: self.seeds(),
             means: &self.means,
+            decision: &self.decision,
         }
     }
 
@@ -225,6 +230,7 @@ impl Field {
             guide: self.family.guide().ok(),
             space: &self.space,
             means: &self.means,
+            decision: &self.decision,
         };
         let first = suite.tests().iter().take(tests);
         let inputs: Vec<f32> = first.flat_map(|test| &test.input).copied().collect();
@@ -251,6 +257,7 @@ impl Field {
             &self.subject.network,
             &inputs,
             &[self.family.as_ref()],
+            &self.decision,
         ))
     }
 
@@ -261,6 +268,7 @@ impl Field {
             &self.subject.network,
             &inputs,
             &[self.family.as_ref()],
+            &self.decision,
         ))
     }
 

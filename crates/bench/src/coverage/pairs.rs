@@ -2,8 +2,8 @@
 
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_network::{Layer, Network};
-use deepconcolic_spec::InputSpace;
 use deepconcolic_spec::criteria::{Family, Group, Parameters, Selection, Setting};
+use deepconcolic_spec::{Decision, InputSpace};
 
 use crate::allocator::in_use;
 use crate::error::BenchError;
@@ -72,6 +72,7 @@ fn held(network: &Network, selection: &Selection) -> Result<Held, BenchError> {
         network,
         selection,
         parameters: &parameters,
+        decision: &Decision::shown(network),
         seeds: &[],
         space: &space,
         profile: None,

@@ -7,7 +7,7 @@ use deepconcolic_check::{Expectation, ProvenFacts, check};
 use deepconcolic_network::Network;
 use deepconcolic_proofs::{BatchLimits, Place};
 use deepconcolic_spec::criteria::{ALL, Parameters, Selection, Setting};
-use deepconcolic_spec::{InputSpace, Requirement};
+use deepconcolic_spec::{Decision, InputSpace, Requirement};
 
 use super::ground::Ground;
 use crate::error::BenchError;
@@ -49,6 +49,7 @@ fn requirements(network: &Network, name: &str) -> Result<Vec<Requirement>, Strin
         network,
         selection: &selection,
         parameters: &Parameters::default(),
+        decision: &Decision::shown(network),
         seeds: &[],
         space: &space,
         profile: None,

@@ -1,8 +1,8 @@
 //! A network with its first correctly classified images, and the scale of its layers.
 
 use deepconcolic_concolic::Inputs;
-use deepconcolic_network::{Network, Pass, Point, label};
-use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_network::{Network, Pass, Point};
+use deepconcolic_spec::{Decision, Domain, Extent, Norm, Pixels, SearchSpace};
 
 use crate::coverage::Subject;
 use crate::error::BenchError;
@@ -24,13 +24,14 @@ impl Seeds {
     pub fn load(shelf: &Shelf, name: &str, count: usize) -> Result<Self, BenchError> {
         let subject = Subject::load(shelf, name)?;
         let images = subject.images(0..subject.len());
-        let labels: Vec<i64> = images.labels().map(<[i64]>::to_vec).unwrap_or_default();
+        let decision = Decision::shown(&subject.network);
         let each = subject.network.input_elements();
         let values = images.values();
         let logits = subject.network.logits(&values);
         let right = |(index, scores): (usize, &[f32])| {
-            let found = i64::try_from(label(scores)).ok();
-            (found == labels.get(index).copied()).then_some(index)
+            let truth = images.truth(index)?;
+            let right = decision.agrees(&decision.predict(scores), &truth);
+            right.then_some(index)
         };
         let classes = subject.network.elements(Point::Logits);
         let inputs: Vec<Vec<f32>> = logits

@@ -3,6 +3,7 @@
 
 mod bed;
 mod contract;
+mod decisions;
 mod disk;
 mod journal;
 mod kills;

@@ -1,40 +1,42 @@
-//! The robustness oracle: a test is judged by the reference nearest to it, whose label it should share.
+//! The robustness oracle: a test is judged by the reference nearest to it, whose answer it should share.
 
 mod nearest;
 mod screen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use deepconcolic_network::{Network, Pass, Point, label};
-use deepconcolic_spec::{InputSpace, Norm};
+use deepconcolic_network::{Network, Point};
+use deepconcolic_spec::{Decision, InputSpace, Norm, Prediction, Truth};
 
 pub use nearest::{Nearest, nearest};
 
 use crate::Inputs;
-use crate::coverage::each_batch;
+use crate::batches::each_batch;
 
 /// What the oracle says of a test; the numbers are those of saved suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Verdict {
-    /// It has the label of its nearest reference.
+    /// It has the answer of its nearest reference.
     Passes = 0,
-    /// It is close to its nearest reference and has another label.
+    /// It is close to its nearest reference and has another answer.
     Adversarial = 1,
     /// It is too far from any reference to be judged.
     TooFar = 2,
+    /// Nobody has said what the network's answer is, or the reference has none.
+    NotJudged = 3,
 }
 
 /// A test judged.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The nearest reference.
-    pub reference: usize,
+    /// The nearest reference, if it was looked for.
+    pub reference: Option<usize>,
     /// How far it is.
     pub distance: f64,
-    /// The label the test should have: the reference's true label, or the network's label of it where
-    /// true labels are not known.
-    pub truth: i64,
+    /// The answer the test should have: the reference's true label, or what the network says of the
+    /// reference where true labels are not known.
+    pub truth: Option<Truth>,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -46,83 +48,107 @@ pub struct Oracle<'a> {
     norm: Norm,
     units: &'a InputSpace,
     radius: f64,
+    decision: &'a Decision,
 }
 
 impl<'a> Oracle<'a> {
     /// Tests within `radius` of a reference, measured by the norm in these units, can be adversarial.
-    pub fn new(references: &'a dyn Inputs, norm: Norm, units: &'a InputSpace, radius: f64) -> Self {
+    pub fn new(
+        references: &'a dyn Inputs,
+        norm: Norm,
+        units: &'a InputSpace,
+        radius: f64,
+        decision: &'a Decision,
+    ) -> Self {
         Self {
             references,
             norm,
             units,
             radius,
+            decision,
         }
     }
 
-    /// Judges tests, given one after another with the network's label and a reference that is
+    /// Judges tests, given one after another with what the network says and a reference that is
     /// probably near each (see [`nearest`]).
     ///
     /// # Panics
-    /// If there is no reference, or tests, labels and hints are not equally many.
+    /// If there is no reference, or tests, predictions and hints are not equally many.
     pub fn judge(
         &self,
         network: &Network,
         tests: &[f32],
-        labels: &[usize],
+        predictions: &[Prediction],
         hints: &[Option<usize>],
     ) -> Vec<Judgement> {
         assert_eq!(
-            labels.len(),
+            predictions.len(),
             hints.len(),
-            "a label and a hint for each test"
+            "a prediction and a hint for each test"
         );
+        if self.decision.rule().is_none() {
+            return vec![Judgement::none(); predictions.len()];
+        }
         let found = nearest(self.references, tests, self.norm, self.units, hints);
         let truths = self.truths(network, &found);
         found
             .iter()
-            .zip(labels)
-            .map(|(near, &label)| {
-                let truth = truths[&near.reference];
+            .zip(predictions)
+            .map(|(near, prediction)| {
+                let truth = truths.get(&near.reference).cloned();
                 // Not `>`: a distance that is no number is not close.
                 let close = near.distance <= self.radius;
-                let same = usize::try_from(truth) == Ok(label);
+                let agrees = |truth| self.decision.agrees(prediction, truth);
+                let same = truth.as_ref().map(agrees);
                 Judgement {
-                    reference: near.reference,
+                    reference: Some(near.reference),
                     distance: near.distance,
                     truth,
                     verdict: match (close, same) {
                         (false, _) => Verdict::TooFar,
-                        (true, false) => Verdict::Adversarial,
-                        (true, true) => Verdict::Passes,
+                        (true, None) => Verdict::NotJudged,
+                        (true, Some(false)) => Verdict::Adversarial,
+                        (true, Some(true)) => Verdict::Passes,
                     },
                 }
             })
             .collect()
     }
 
-    /// The labels of the references found. The network runs on these alone, and only if their true
-    /// labels are not known.
-    fn truths(&self, network: &Network, found: &[Nearest]) -> BTreeMap<usize, i64> {
-        let mut truths: BTreeMap<usize, i64> =
-            found.iter().map(|near| (near.reference, 0)).collect();
-        if let Some(labels) = self.references.labels() {
-            for (&reference, truth) in &mut truths {
-                *truth = labels[reference];
-            }
-            return truths;
-        }
+    /// The answers that the references found should have. The network runs on these alone, and only if
+    /// their true labels are not known.
+    fn truths(&self, network: &Network, found: &[Nearest]) -> BTreeMap<usize, Truth> {
+        let mut truths = BTreeMap::new();
+        let mut unknown: BTreeSet<usize> = found.iter().map(|near| near.reference).collect();
+        unknown.retain(|&reference| match self.references.truth(reference) {
+            Some(truth) => truths.insert(reference, truth).is_some(),
+            None => true,
+        });
         let chosen = Chosen {
             inputs: self.references,
-            numbers: truths.keys().copied().collect(),
+            numbers: unknown.into_iter().collect(),
         };
-        let pass = Pass::keep([Point::Logits]);
-        each_batch(network, &chosen, chosen.len(), &pass, |first, trace| {
-            for sample in 0..trace.samples() {
-                let truth = label(trace.sample(Point::Logits, sample)) as i64;
-                truths.insert(chosen.numbers[first + sample], truth);
+        each_batch(network, &chosen, chosen.len(), &[], |numbers, trace| {
+            for (sample, &number) in numbers.iter().enumerate() {
+                let prediction = self.decision.predict(trace.sample(Point::Logits, sample));
+                if let Some(truth) = prediction.as_truth() {
+                    truths.insert(chosen.numbers[number], truth);
+                }
             }
         });
         truths
+    }
+}
+
+impl Judgement {
+    /// None.
+    fn none() -> Self {
+        Self {
+            reference: None,
+            distance: f64::INFINITY,
+            truth: None,
+            verdict: Verdict::NotJudged,
+        }
     }
 }
 
@@ -163,8 +189,8 @@ mod tests {
             }
         }
 
-        fn labels(&self) -> Option<&[i64]> {
-            self.0.as_ref().map(<[i64; 4]>::as_slice)
+        fn truth(&self, index: usize) -> Option<Truth> {
+            self.0.map(|labels| Truth::Class(labels[index]))
         }
     }
 
@@ -178,13 +204,19 @@ mod tests {
 
     fn judge(references: &Line) -> Vec<(usize, i64, Verdict)> {
         let units = InputSpace::default();
-        let oracle = Oracle::new(references, Norm::Linf, &units, 0.5);
-        let (tests, labels) = ([-0.25, 1.5, 2.0, -1.25], [0, 1, 1, 0]);
-        oracle
-            .judge(&sign(), &tests, &labels, &[None; 4])
-            .iter()
-            .map(|judged| (judged.reference, judged.truth, judged.verdict))
-            .collect()
+        let network = sign();
+        let decision = Decision::shown(&network);
+        let oracle = Oracle::new(references, Norm::Linf, &units, 0.5, &decision);
+        let (tests, labels) = (
+            [-0.25, 1.5, 2.0, -1.25],
+            [0, 1, 1, 0].map(Prediction::Class),
+        );
+        let judged = oracle.judge(&network, &tests, &labels, &[None; 4]);
+        let word = |judged: Judgement| match judged.truth {
+            Some(Truth::Class(truth)) => (judged.reference.unwrap(), truth, judged.verdict),
+            other => panic!("{other:?}"),
+        };
+        judged.into_iter().map(word).collect()
     }
 
     #[test]

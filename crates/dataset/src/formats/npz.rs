@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::arrays::NpzReader;
 use crate::dataset::Dataset;
 use crate::elements::Elements;
-use crate::error::DatasetError;
+use crate::error::{ArrayError, DatasetError};
 use crate::format::{Format, OpenOptions, has_extension};
 use crate::shape::Shape;
 
@@ -38,9 +38,18 @@ impl Format for Npz {
             path: path.to_path_buf(),
             found: archive.listing(),
         })?;
-        let labels = labels
-            .map(|name| read_labels(&mut archive, path, &name))
-            .transpose()?;
+        let (mut classes, mut quantities) = (None, None);
+        if let Some(name) = labels {
+            one_each(&archive, path, &name)?;
+            match archive.read::<i64>(&name) {
+                Ok(array) => classes = Some(array.values),
+                Err(DatasetError::Array {
+                    problem: ArrayError::Value { .. },
+                    ..
+                }) => quantities = Some(archive.read::<f64>(&name)?.values),
+                Err(other) => return Err(other),
+            }
+        }
         let declared = archive
             .shape(&samples)
             .and_then(|shape| shape.first())
@@ -48,15 +57,26 @@ impl Format for Npz {
         let (shape, elements) =
             archive.with_source(&samples, |source| Elements::read(source, options.limit))?;
         let dataset = Dataset::new(path, &shape, elements)?.with_array(&samples);
-        let Some(mut labels) = labels else {
-            return Ok(dataset);
-        };
-        // With a limit both are cut, but only what belongs together may be cut together.
-        if declared == Some(labels.len()) {
-            labels.truncate(dataset.len());
+        match (classes, quantities) {
+            (Some(labels), _) => {
+                let labels = cut(labels, declared, dataset.len());
+                dataset.with_labels(labels)
+            }
+            (None, Some(values)) => {
+                let values = cut(values, declared, dataset.len());
+                dataset.with_quantities(values)
+            }
+            (None, None) => Ok(dataset),
         }
-        dataset.with_labels(labels)
     }
+}
+
+/// With a limit samples and labels are cut, but only what belongs together may be cut together.
+fn cut<T>(mut labels: Vec<T>, declared: Option<usize>, kept: usize) -> Vec<T> {
+    if declared == Some(labels.len()) {
+        labels.truncate(kept);
+    }
+    labels
 }
 
 /// The array of the samples and that of the labels.
@@ -79,19 +99,20 @@ fn choose(archive: &NpzReader) -> Option<(String, Option<String>)> {
     }
 }
 
-fn read_labels(archive: &mut NpzReader, path: &Path, name: &str) -> Result<Vec<i64>, DatasetError> {
+/// Refuses labels that are not one number a sample.
+fn one_each(archive: &NpzReader, path: &Path, name: &str) -> Result<(), DatasetError> {
     if let Some(shape) = archive.shape(name)
         && !matches!(shape, [_] | [_, 1])
     {
         return Err(DatasetError::Malformed {
             place: crate::error::array_place(path, Some(name)),
             detail: format!(
-                "labels of shape {}; give one integer a sample (for one-hot labels, argmax(axis=1))",
+                "labels of shape {}; give one number a sample (for one-hot labels, argmax(axis=1))",
                 Shape(shape)
             ),
         });
     }
-    Ok(archive.read::<i64>(name)?.values)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -171,7 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn labels_must_be_one_integer_a_sample() {
+    fn fractions_are_quantities() {
+        let archive = archive(|writer| {
+            writer.add("x", &[2, 1], &[1.0_f32, 2.0])?;
+            writer.add("y", &[2], &[7.0_f32, 8.5])
+        });
+        let dataset = load(&archive, Some(1)).unwrap();
+        assert_eq!((dataset.labels(), dataset.quantity(0)), (None, Some(7.0)));
+    }
+
+    #[test]
+    fn labels_must_be_one_number_a_sample() {
         let one_hot = archive(|writer| {
             writer.add("x", &[1, 1], &[1.0_f32])?;
             writer.add("y", &[1, 3], &[0_u8, 1, 0])

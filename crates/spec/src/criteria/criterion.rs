@@ -9,7 +9,7 @@ use super::pair::Change;
 use super::parameters::{Parameters, Scope};
 use super::profile::Profile;
 use super::selection::Selection;
-use crate::{Formula, InputSpace, Requirement};
+use crate::{Decision, Formula, InputSpace, Requirement};
 
 /// A coverage criterion, before it meets a network.
 pub trait Criterion: Sync {
@@ -37,6 +37,8 @@ pub struct Setting<'a> {
     pub selection: &'a Selection,
     /// The criterion's knobs.
     pub parameters: &'a Parameters,
+    /// What the network's answer is.
+    pub decision: &'a Decision,
     /// The inputs that regions are built round.
     pub seeds: &'a [Vec<f32>],
     /// How distances between inputs are measured.

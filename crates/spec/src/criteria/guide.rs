@@ -25,9 +25,12 @@ impl Means {
     /// The means over the samples of a trace that kept [`Means::points`].
     pub fn of(network: &Network, trace: &Trace<f32>) -> Self {
         let mean = |point: Point| {
-            let values = trace.get(point);
-            let sum: f64 = values.iter().map(|&v| f64::from(v.abs())).sum();
-            sum / values.len().max(1) as f64
+            // A number that is none says nothing about the scale.
+            let values = trace.get(point).iter().filter(|v| v.is_finite());
+            let (sum, count) = values.fold((0.0, 0), |(sum, count), &v| {
+                (sum + f64::from(v.abs()), count + 1)
+            });
+            sum / f64::from(count.max(1))
         };
         Self {
             layers: Self::points(network).into_iter().map(mean).collect(),

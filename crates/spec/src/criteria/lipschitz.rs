@@ -1,7 +1,7 @@
 //! Lipschitz continuity, by its refutation: two inputs whose outputs differ more than c times as
 //! much as they do themselves.
 
-use deepconcolic_network::{Point, Trace, label};
+use deepconcolic_network::{Point, Trace};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
@@ -10,7 +10,8 @@ use super::guide::Guide;
 use super::parameters::LipschitzOutput;
 use super::region::{Ball, Region};
 use crate::{
-    Formula, Input, InputSpace, Inputs, Linear, Norm, Quantifier, Relation, Requirement, Var,
+    Formula, Input, InputSpace, Inputs, Linear, Norm, Prediction, Quantifier, Relation,
+    Requirement, Var,
 };
 
 /// The criterion.
@@ -38,15 +39,15 @@ impl Criterion for Lipschitz {
                 .seeds
                 .iter()
                 .map(|seed| {
-                    let label = label(&setting.network.logits(seed));
+                    let logit = own_logit(setting, seed)?;
                     let ball = Ball {
                         centre: seed.clone(),
                         radius,
                         norm: parameters.norm,
                     };
-                    (Region::Ball(ball), Some(label))
+                    Ok((Region::Ball(ball), logit))
                 })
-                .collect(),
+                .collect::<Result<_, String>>()?,
         };
         if parameters.radius.is_none() && parameters.lipschitz_output == LipschitzOutput::Label {
             return Err("--lipschitz-output label is the label of a seed; give --radius".into());
@@ -61,6 +62,19 @@ impl Criterion for Lipschitz {
             logits: setting.network.layers().len() + 2,
             classes: setting.network.elements(Point::Logits),
         }))
+    }
+}
+
+/// The logit of a seed's own label, if it is asked about.
+fn own_logit(setting: &Setting<'_>, seed: &[f32]) -> Result<Option<usize>, String> {
+    match setting.decision.predict(&setting.network.logits(seed)) {
+        _ if setting.parameters.lipschitz_output == LipschitzOutput::All => Ok(None),
+        _ if setting.network.elements(Point::Logits) == 1 => Ok(Some(0)),
+        Prediction::Class(class) => Ok(Some(class)),
+        _ => Err(
+            "--lipschitz-output label is the logit of a seed's class, and not every seed has one"
+                .into(),
+        ),
     }
 }
 

@@ -1,13 +1,14 @@
-//! Safety: no input near a seed has another label than the seed. The requirement is its refutation.
+//! Safety: no input near a seed has another answer than the seed, as the decision reads it: another class,
+//! or an output that is too far off. The requirement is its refutation.
 
-use deepconcolic_network::{Point, Seed, Trace, label};
+use deepconcolic_network::{Point, Seed, Trace};
 use rayon::prelude::*;
 
 use super::bit_set::BitSet;
 use super::criterion::{Criterion, Family, Group, Setting, Tally};
 use super::guide::{Clearance, Confinement, Guide, Look};
 use super::region::{Ball, Region};
-use crate::{Formula, Input, InputSpace, Inputs, Linear, Quantifier, Relation, Requirement, Var};
+use crate::{Departure, Formula, Input, InputSpace, Inputs, Prediction, Quantifier, Requirement};
 
 /// The criterion.
 pub struct Safety;
@@ -18,7 +19,8 @@ impl Criterion for Safety {
     }
 
     fn definition(&self) -> &'static str {
-        "per seed: some test within the radius of the seed has another label than the seed"
+        "per seed: some test within the radius of the seed has another answer than the network gives the seed \
+         (--decision: another class, or an output further off)"
     }
 
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
@@ -29,43 +31,54 @@ impl Criterion for Safety {
             groups: vec![Group::full(None, setting.seeds.len())],
             space: setting.space.clone(),
             logits: setting.network.layers().len() + 2,
-            classes: setting.network.elements(Point::Logits),
             regions: Vec::new(),
         };
         for centre in setting.seeds {
-            let label = label(&setting.network.logits(centre));
+            let logits = setting.network.logits(centre);
             let ball = Ball {
                 centre: centre.clone(),
                 radius,
                 norm: setting.parameters.norm,
             };
-            family.regions.push((Region::Ball(ball), label));
+            family.regions.push(Neighbourhood {
+                region: Region::Ball(ball),
+                own: setting.decision.predict(&logits),
+                departure: setting.decision.departure(&logits)?,
+            });
         }
         Ok(Box::new(family))
     }
 }
 
+/// What is asked round one seed.
+struct Neighbourhood {
+    region: Region,
+    /// The seed's answer, and when another input has another.
+    own: Prediction,
+    departure: Departure,
+}
+
 struct Neighbourhoods {
-    regions: Vec<(Region, usize)>,
+    regions: Vec<Neighbourhood>,
     groups: Vec<Group>,
     space: InputSpace,
-    /// Number of the last layer, and its size.
+    /// Number of the last layer.
     logits: usize,
-    classes: usize,
 }
 
 impl Neighbourhoods {
-    /// By how much another logit leads that of the seed's label, and which.
-    fn lead(&self, slot: usize, logits: &[f32]) -> (f32, usize) {
-        let own = self.regions[slot].1;
-        let others = (0..logits.len()).filter(|&other| other != own);
-        let lead = |other: usize| (logits[other] - logits[own], other);
-        // The first of equals.
-        others
-            .map(lead)
-            .fold((f32::NEG_INFINITY, own), |best, next| {
-                if next.0 > best.0 { next } else { best }
-            })
+    /// How near the logits are to another answer than the seed's, in units of one logit; below every
+    /// number where there is none.
+    fn lead(&self, slot: usize, logits: &[f32]) -> f32 {
+        let nearest = self.regions[slot].departure.nearest(logits);
+        nearest.map_or(f32::NEG_INFINITY, |(lead, _)| lead as f32)
+    }
+
+    fn is_met(&self, slot: usize, input: &[f32], logits: &[f32]) -> bool {
+        let Neighbourhood {
+            region, departure, ..
+        } = &self.regions[slot];
+        departure.holds(logits) && region.contains(input, &self.space)
     }
 }
 
@@ -78,15 +91,10 @@ impl Guide for Neighbourhoods {
         into: &mut dyn FnMut(usize, usize),
     ) {
         let (input, logits) = (look.at(Point::Input), look.at(Point::Logits));
-        let found = label(logits);
         let margin = look.means.margin(self.logits) as f32;
         for slot in among[0].iter() {
-            let (region, own) = &self.regions[slot];
-            let firm = || self.lead(slot, logits).0 >= 2.0 * margin;
-            if found != *own
-                && (clearance == Clearance::Exact || firm())
-                && region.contains(input, &self.space)
-            {
+            let firm = || self.lead(slot, logits) >= margin;
+            if self.is_met(slot, input, logits) && (clearance == Clearance::Exact || firm()) {
                 into(0, slot);
             }
         }
@@ -94,10 +102,11 @@ impl Guide for Neighbourhoods {
 
     fn values(&self, look: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
         let (input, logits) = (look.at(Point::Input), look.at(Point::Logits));
-        let scale = 2.0 * look.means.scale(self.logits) as f32;
+        let scale = look.means.scale(self.logits) as f32;
         out.extend(slots.iter().map(|&slot| {
-            if self.regions[slot as usize].0.contains(input, &self.space) {
-                self.lead(slot as usize, logits).0 / scale
+            let region = &self.regions[slot as usize].region;
+            if region.contains(input, &self.space) {
+                self.lead(slot as usize, logits) / scale
             } else {
                 f32::NEG_INFINITY
             }
@@ -113,19 +122,21 @@ impl Guide for Neighbourhoods {
         seeds: &mut Vec<Seed<f32>>,
     ) -> f64 {
         let logits = look.at(Point::Logits);
-        let weight = 0.5 / look.means.scale(self.logits) as f32;
-        let seed = |element, weight| Seed {
-            point: Point::Logits,
-            element,
-            weight,
-        };
+        let scale = look.means.scale(self.logits) as f32;
         let mut total = 0.0;
         for &slot in slots {
-            let (lead, other) = self.lead(slot as usize, logits);
-            total += f64::from((lead * weight).min(enough));
-            if lead * weight < enough {
-                let own = self.regions[slot as usize].1;
-                seeds.extend([seed(other, weight), seed(own, -weight)]);
+            let departure = &self.regions[slot as usize].departure;
+            let Some((lead, moved)) = departure.nearest(logits) else {
+                continue;
+            };
+            let value = lead as f32 / scale;
+            total += f64::from(value.min(enough));
+            if value < enough {
+                seeds.extend(moved.into_iter().map(|(element, factor)| Seed {
+                    point: Point::Logits,
+                    element,
+                    weight: factor / scale,
+                }));
             }
         }
         total
@@ -146,33 +157,26 @@ impl Family for Neighbourhoods {
     }
 
     fn label(&self, _: usize, slot: usize) -> String {
-        format!("seed {slot} (label {})", self.regions[slot].1)
+        match &self.regions[slot].own {
+            Prediction::Values(values) => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("seed {slot} (output {})", values.join(", "))
+            }
+            own => format!("seed {slot} (label {})", own.label()),
+        }
     }
 
     fn requirement(&self, _: usize, slot: usize) -> Result<Requirement, String> {
-        let (region, label) = &self.regions[slot];
-        let beats = |other: usize| {
-            let mut lead = Linear::variable(Var::v(Input::First, self.logits, other));
-            lead.add(
-                -1.0,
-                &Linear::variable(Var::v(Input::First, self.logits, *label)),
-            );
-            // The first of equals is the label.
-            let relation = if other < *label {
-                Relation::Ge
-            } else {
-                Relation::Gt
-            };
-            Formula::compare(lead, relation)
-        };
-        let others = (0..self.classes).filter(|other| other != label);
+        let Neighbourhood {
+            region, departure, ..
+        } = &self.regions[slot];
         Ok(Requirement {
             name: None,
             quantifier: Quantifier::Exists,
             inputs: Inputs::One,
             formula: Formula::And(vec![
                 region.formula(Input::First, &self.space)?,
-                Formula::Or(others.map(beats).collect()),
+                departure.formula(Input::First, self.logits),
             ]),
         })
     }
@@ -196,11 +200,11 @@ struct SafetyTally<'a> {
 
 impl Tally for SafetyTally<'_> {
     fn observe(&mut self, trace: &Trace<f32>) {
-        let tests: Vec<(&[f32], usize)> = (0..trace.samples())
+        let tests: Vec<(&[f32], &[f32])> = (0..trace.samples())
             .map(|s| {
                 (
                     trace.sample(Point::Input, s),
-                    label(trace.sample(Point::Logits, s)),
+                    trace.sample(Point::Logits, s),
                 )
             })
             .collect();
@@ -208,10 +212,8 @@ impl Tally for SafetyTally<'_> {
         let met: Vec<usize> = (0..family.regions.len())
             .into_par_iter()
             .filter(|&slot| {
-                let (region, label) = &family.regions[slot];
-                tests
-                    .iter()
-                    .any(|(x, found)| found != label && region.contains(x, &family.space))
+                let mut tests = tests.iter();
+                tests.any(|(input, logits)| family.is_met(slot, input, logits))
             })
             .collect();
         for slot in met {

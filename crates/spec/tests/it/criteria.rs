@@ -5,7 +5,7 @@ use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::{
     self, BitSet, Criterion, Group, LipschitzOutput, Parameters, Profile, Scope, Selection, Setting,
 };
-use deepconcolic_spec::{Evaluator, InputSpace, Norm, RecordedTest, Recording};
+use deepconcolic_spec::{Decision, Evaluator, InputSpace, Norm, RecordedTest, Recording};
 use deepconcolic_testing::{Family, Random, network};
 
 struct Suite {
@@ -100,6 +100,7 @@ impl Suite {
             network: &self.network,
             selection: &selection,
             parameters,
+            decision: &Decision::shown(&self.network),
             seeds: &seeds,
             space: &self.space,
             profile: Some(&self.profile),
@@ -253,6 +254,7 @@ fn what_is_not_selected_is_not_required() {
         network: &network,
         selection: &selection,
         parameters: &parameters,
+        decision: &Decision::shown(&network),
         seeds: &[],
         space: &space,
         profile: None,

@@ -1,6 +1,7 @@
 //! The crate from outside: the language guide, large files, bad files, the competition's files.
 
 mod criteria;
+mod decision;
 mod garbage;
 mod guide;
 mod meaning;

@@ -7,7 +7,8 @@ use deepconcolic_spec::criteria::{
     Written,
 };
 use deepconcolic_spec::{
-    Assignment, Evaluator, InputSpace, Inputs, RecordedTest, Recording, RequirementFile, Signature,
+    Assignment, Decision, Evaluator, InputSpace, Inputs, RecordedTest, Recording, RequirementFile,
+    Signature,
 };
 use deepconcolic_testing::{Family, Random, network};
 
@@ -67,6 +68,7 @@ impl Scene {
             network: &self.network,
             selection: &selection,
             parameters,
+            decision: &Decision::shown(&self.network),
             seeds: &seeds,
             space: &self.space,
             profile: Some(&self.profile),

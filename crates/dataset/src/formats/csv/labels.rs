@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 use crate::dataset::Dataset;
 use crate::error::{DatasetError, excerpt};
 
-/// Gives the samples their labels. Texts that are all integers are the labels; otherwise they are names
-/// of classes, numbered in order of name. There may be more texts than samples: those beyond still count
-/// as classes.
+/// Gives the samples their labels. Texts that are all integers are the labels; texts that are all numbers
+/// are quantities; otherwise they are names of classes, numbered in order of name. There may be more texts
+/// than samples: those beyond still count as classes.
 pub(super) fn attach(dataset: Dataset, texts: &[String]) -> Result<Dataset, DatasetError> {
     let kept = dataset.len().min(texts.len());
     if let Some(mut labels) = integers(texts) {
         labels.truncate(kept);
         return dataset.with_labels(labels);
+    }
+    if let Some(mut values) = finite_numbers(texts) {
+        values.truncate(kept);
+        return dataset.with_quantities(values);
     }
     let names_nothing = |text: &&String| text.is_empty() || is_fraction(text);
     if let Some((row, text)) = texts
@@ -21,7 +25,7 @@ pub(super) fn attach(dataset: Dataset, texts: &[String]) -> Result<Dataset, Data
         .find(|(_, text)| names_nothing(text))
     {
         let text = excerpt(text);
-        let detail = format!("sample {row} has the label {text}; give an integer or a class name");
+        let detail = format!("sample {row} has the label {text}; give a number or a class name");
         return Err(DatasetError::malformed(dataset.source(), detail));
     }
     let classes: BTreeSet<&String> = texts.iter().collect();
@@ -45,6 +49,11 @@ fn is_fraction(text: &str) -> bool {
 
 fn integers(texts: &[String]) -> Option<Vec<i64>> {
     texts.iter().map(|text| integer(text)).collect()
+}
+
+fn finite_numbers(texts: &[String]) -> Option<Vec<f64>> {
+    let number = |text: &String| text.parse::<f64>().ok().filter(|v| v.is_finite());
+    texts.iter().map(number).collect()
 }
 
 /// `3`, or `3.0` as floats are printed.
@@ -80,8 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn measurements_and_gaps_are_refused() {
-        for texts in [["a", ""], ["0.5", "1"], ["nan", "1"]] {
+    fn numbers_that_are_not_all_integers_are_quantities() {
+        let dataset = attach_to_two(&["0.5", "1"]).unwrap();
+        assert_eq!((dataset.labels(), dataset.quantity(0)), (None, Some(0.5)));
+    }
+
+    #[test]
+    fn measurements_among_names_and_gaps_are_refused() {
+        for texts in [["a", ""], ["0.5", "a"], ["nan", "1"]] {
             let message = attach_to_two(&texts).unwrap_err().to_string();
             assert!(message.contains("class name"), "{message}");
         }
