@@ -173,6 +173,42 @@ def make_attention():
     save("attention", model, x, "output", ["stirred", "sum"])
 
 
+def make_image_ops():
+    """Operators that resize, rearrange and reduce images, one after the other."""
+    g = Graph(70)
+    ints = lambda name, *numbers: g.weight(name, np.array(numbers, np.int64))
+    g.normal("up.weight", 2, 4, 3, 3), g.normal("up.bias", 4)
+    g.node("ConvTranspose", ["input", "up.weight", "up.bias"], "up", name="up", strides=[2, 2],
+           pads=[1, 1, 1, 1], output_padding=[1, 0])
+    g.weight("scale", np.array([1.0, 0.5, 2.0, 1.5], np.float32))
+    g.weight("shift", np.array([0.1, -0.2, 0.3, 0.0], np.float32))
+    g.node("InstanceNormalization", ["up", "scale", "shift"], "normal", name="normal")
+    g.node("Relu", ["normal"], "relu1", name="relu1")
+    g.node("DepthToSpace", ["relu1"], "space", name="space", blocksize=2)
+    g.weight("factors", np.array([1, 1, 0.6, 1.7], np.float32))
+    g.node("Resize", ["space", "", "factors"], "linear", name="linear", mode="linear")
+    ints("sizes", 1, 1, 6, 5)
+    g.node("Resize", ["linear", "", "", "sizes"], "nearest", name="nearest", mode="nearest",
+           coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    ints("axis", 3)
+    g.node("CumSum", ["nearest", "axis"], "sums", name="sums", reverse=1)
+    g.weight("mask", np.arange(30).reshape(1, 1, 6, 5) % 3 == 0)
+    g.node("Where", ["mask", "sums", "nearest"], "picked", name="picked")
+    g.node("ReduceMax", ["picked"], "highest", name="highest", axes=[2], keepdims=1)
+    g.node("Sub", ["picked", "highest"], "below", name="below")
+    g.node("Relu", ["below"], "relu2", name="relu2")
+    g.node("Add", ["relu2", "picked"], "both", name="both")
+    ints("rows", 5, 0, 2)
+    g.node("Gather", ["both", "rows"], "some", name="some", axis=2)
+    g.node("ReduceL2", ["some"], "length", name="length", axes=[3], keepdims=0)
+    g.node("Flatten", ["length"], "flat", name="flatten")
+    g.gemm("flat", 3, 3, "output", "fc")
+    inputs = [("input", FLOAT, ["batch", 2, 4, 5])]
+    model = g.model("image_ops", inputs, [("output", FLOAT, ["batch", 3])], 13)
+    x = g.random.uniform(size=(SAMPLES, 2, 4, 5)).astype(np.float32)
+    save("image_ops", model, x, "output", ["normal", "below"])
+
+
 def make_cnn_nchw():
     g = Graph(20)
     r = g.random
@@ -332,5 +368,6 @@ def make_regressor():
 
 
 for make in (make_mlp, make_cnn_nchw, make_cnn_nhwc, make_external, make_smooth,
-             make_two_outputs, make_attention, make_unsupported, make_sigmoid, make_regressor):
+             make_two_outputs, make_attention, make_image_ops, make_unsupported, make_sigmoid,
+             make_regressor):
     make()

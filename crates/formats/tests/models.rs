@@ -20,7 +20,7 @@ const ZOO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/onnx-zoo
 type Expected = (&'static str, &'static str, &'static [usize]);
 
 /// Every model of `testdata` that loads, with its hidden layers.
-const MODELS: [(&str, &[Expected]); 7] = [
+const MODELS: [(&str, &[Expected]); 8] = [
     ("mlp", &[("relu1", "Relu", &[8]), ("a2", "Relu", &[6])]),
     (
         "cnn_nchw",
@@ -43,6 +43,10 @@ const MODELS: [(&str, &[Expected]); 7] = [
     (
         "attention",
         &[("relu", "Relu", &[5, 4]), ("gate", "Sigmoid", &[5, 4])],
+    ),
+    (
+        "image_ops",
+        &[("relu1", "Relu", &[4, 8, 9]), ("relu2", "Relu", &[1, 6, 5])],
     ),
 ];
 

@@ -1,6 +1,8 @@
-//! Batch and layer normalisation, Softmax.
+//! Normalisation of batches, layers, groups and instances, Softmax.
 
-use deepconcolic_network::ops::{Add, Binary, LayerNorm, Mul, Softmax, View};
+use deepconcolic_network::ops::{
+    Add, Binary, Div, Elementwise, LayerNorm, Mul, Reduce, Softmax, Sqrt, View,
+};
 use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, float};
@@ -65,6 +67,71 @@ pub fn layer_normalization(context: &mut Context<'_>) -> Outputs {
     let scale = spread(context.known_if_given(1)?, 1.0)?;
     let bias = spread(context.known_if_given(2)?, 0.0)?;
     float(context.add(LayerNorm::new(axis, epsilon, scale, Some(bias))?, &[input])?)
+}
+
+/// Each channel by its own mean and variance.
+pub fn instance_normalization(context: &mut Context<'_>) -> Outputs {
+    let channels = context.shape(0)?.dims().get(1).copied().unwrap_or(0);
+    float(by_groups(context, channels)?)
+}
+
+pub fn group_normalization(context: &mut Context<'_>) -> Outputs {
+    let groups = context.int("num_groups")?.ok_or("num_groups is missing")?;
+    float(by_groups(context, usize::try_from(groups).unwrap_or(0))?)
+}
+
+/// Equal groups of channels, each by its own mean and variance; then scale and bias.
+fn by_groups(context: &mut Context<'_>, groups: usize) -> Result<Tensor, String> {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let &[n, channels, ..] = shape.dims() else {
+        return Err(format!("shape {shape} has no channels"));
+    };
+    if groups == 0 || channels % groups != 0 || shape.elements() == 0 {
+        return Err(format!("{groups} groups of {channels} channels"));
+    }
+    let epsilon = context.float_or("epsilon", 1e-5)?;
+    let size = shape.elements() / (n * groups);
+    let lines = context.add(View::new(Shape::new([n * groups, size])?), &[input])?;
+    let norm = LayerNorm::new(1, epsilon, vec![1.0; size], None)?;
+    let normal = context.add(norm, &[lines])?;
+    let mut result = context.add(View::new(shape.clone()), &[normal])?;
+    let mut spread = vec![1; shape.rank() - 1];
+    spread[0] = channels;
+    let (scale, bias) = (context.known(1)?.1, context.known(2)?.1);
+    for (numbers, is_scale) in [(scale, true), (bias, false)] {
+        // Operator set 18 of GroupNormalization has one number a group.
+        let each = match numbers.len() {
+            count if count == channels => numbers,
+            count if count == groups => (0..channels)
+                .map(|c| numbers[c / (channels / groups)])
+                .collect(),
+            count => return Err(format!("{count} numbers for {channels} channels")),
+        };
+        let each = context.constant(&spread, each)?;
+        result = if is_scale {
+            context.add(Binary::new(Mul), &[result, each])?
+        } else {
+            context.add(Binary::new(Add), &[result, each])?
+        };
+    }
+    Ok(result)
+}
+
+/// Divided by the root of the mean square over the last axes.
+pub fn rms_normalization(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let axis = shape.axis(context.int_or("axis", -1)?)?;
+    let epsilon = context.float_or("epsilon", 1e-5)?;
+    let squares = context.add(Binary::new(Mul), &[input, input])?;
+    let mean = context.add(Reduce::mean((axis..shape.rank()).collect()), &[squares])?;
+    let epsilon = context.constant(&[], vec![epsilon])?;
+    let mean = context.add(Binary::new(Add), &[mean, epsilon])?;
+    let root = context.add(Elementwise::new(Sqrt), &[mean])?;
+    let normal = context.add(Binary::new(Div), &[input, root])?;
+    let scale = context.tensor(1)?;
+    float(context.add(Binary::new(Mul), &[normal, scale])?)
 }
 
 pub fn softmax(context: &mut Context<'_>) -> Outputs {

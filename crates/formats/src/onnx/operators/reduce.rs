@@ -1,9 +1,12 @@
-//! Sums and means over axes.
+//! Sums, means, norms and extremes over axes.
 
-use deepconcolic_network::ops::{Reduce, View};
-use deepconcolic_network::{Shape, Tensor};
+use deepconcolic_network::ops::{
+    Abs, Binary, Elementwise, Exp, Log, MaxPool, Mul, Reduce, Sqrt, Transpose, View, Window,
+};
+use deepconcolic_network::{Order, Shape, Tensor};
 
 use super::context::{Context, float, typed};
+use super::conv::on_image;
 use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
@@ -41,11 +44,107 @@ pub fn product(context: &mut Context<'_>) -> Outputs {
     )
 }
 
+/// The sum of magnitudes.
+pub fn l1(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let magnitudes = context.add(Elementwise::new(Abs), &[input])?;
+    float(reduced(context, magnitudes, Reduce::sum)?)
+}
+
+pub fn l2(context: &mut Context<'_>) -> Outputs {
+    let total = squares(context)?;
+    float(context.add(Elementwise::new(Sqrt), &[total])?)
+}
+
+pub fn sum_of_squares(context: &mut Context<'_>) -> Outputs {
+    float(squares(context)?)
+}
+
+fn squares(context: &mut Context<'_>) -> Result<Tensor, String> {
+    let input = context.tensor(0)?;
+    let squares = context.add(Binary::new(Mul), &[input, input])?;
+    reduced(context, squares, Reduce::sum)
+}
+
+pub fn log_sum(context: &mut Context<'_>) -> Outputs {
+    let total = over_axes(context, Reduce::sum)?;
+    float(context.add(Elementwise::new(Log), &[total])?)
+}
+
+pub fn log_sum_exp(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let exponentials = context.add(Elementwise::new(Exp), &[input])?;
+    let total = reduced(context, exponentials, Reduce::sum)?;
+    float(context.add(Elementwise::new(Log), &[total])?)
+}
+
+pub fn max(context: &mut Context<'_>) -> Outputs {
+    let value = context.value(0)?;
+    typed(largest(context, value.tensor)?, value.integer)
+}
+
+pub fn min(context: &mut Context<'_>) -> Outputs {
+    let value = context.value(0)?;
+    let turned = negated(context, value.tensor)?;
+    let largest = largest(context, turned)?;
+    typed(negated(context, largest)?, value.integer)
+}
+
+fn negated(context: &mut Context<'_>, tensor: Tensor) -> Result<Tensor, String> {
+    let minus = context.constant(&[], vec![-1.0])?;
+    context.add(Binary::new(Mul), &[tensor, minus])
+}
+
+/// The largest element over axes: a pooling window over all of them at once.
+fn largest(context: &mut Context<'_>, input: Tensor) -> Result<Tensor, String> {
+    let shape = context.builder.shape(input);
+    let (axes, keep) = axes(context, &shape)?;
+    let (gone, kept): (Vec<usize>, Vec<usize>) =
+        (0..shape.rank()).partition(|axis| axes.contains(axis));
+    let extents = |axes: &[usize]| axes.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>();
+    let (each, lines): (usize, usize) = (
+        extents(&gone).iter().product(),
+        extents(&kept).iter().product(),
+    );
+    if each == 0 {
+        return Err("the largest of no elements".into());
+    }
+    let order = Order::new([&kept[..], &gone[..]].concat())?;
+    let sorted = context.add(Transpose::new(order), &[input])?;
+    let image = Shape::new([1, lines, each, 1])?;
+    let image = context.add(View::new(image), &[sorted])?;
+    let result = on_image(context, image, |context, image, size| {
+        context.add(MaxPool::new(&Window::new([each, 1]), size)?, &[image])
+    })?;
+    let dims = if keep {
+        let one = |axis: usize| {
+            if axes.contains(&axis) {
+                1
+            } else {
+                shape.dims()[axis]
+            }
+        };
+        (0..shape.rank()).map(one).collect()
+    } else {
+        extents(&kept)
+    };
+    context.add(View::new(Shape::new(dims)?), &[result])
+}
+
 fn over_axes(
     context: &mut Context<'_>,
     reduce: fn(Vec<usize>) -> Reduce,
 ) -> Result<Tensor, String> {
     let input = context.tensor(0)?;
+    reduced(context, input, reduce)
+}
+
+/// A tensor of the input's shape, reduced over the node's axes.
+fn reduced(
+    context: &mut Context<'_>,
+    input: Tensor,
+    reduce: fn(Vec<usize>) -> Reduce,
+) -> Result<Tensor, String> {
     let shape = context.builder.shape(input);
     let (axes, keep) = axes(context, &shape)?;
     let reduced = context.add(reduce(axes.clone()), &[input])?;
