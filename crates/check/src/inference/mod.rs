@@ -4,3 +4,5 @@
 pub(crate) mod deduction;
 pub(crate) mod joint;
 pub(crate) mod proven;
+#[cfg(test)]
+mod small;

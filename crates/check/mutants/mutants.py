@@ -1,0 +1,99 @@
+"""The mutants of crates/check: name, file below src, what is found there once, what is put in its place, and
+the tests that kill it. Finds are expressions, or statements that end in a semicolon. Each makes the checker
+accept something that it must not, or claim more than it may."""
+
+LIB, EXECUTIONS, REJECTIONS = "lib", "executions", "rejections"
+
+UNITS = (LIB, "bounds_of_units")
+PULL = (LIB, "a_pull_is_no_better")
+SMALL_BOXES = (LIB, "bounds_of_small_boxes")
+LEAVES = (LIB, "leaves_hold")
+LINES = (LIB, "lines_lie")
+MARGIN = (LIB, "executions_in_any_order")
+REGION = (LIB, "region")
+INFERENCE = (LIB, "inference::small")
+RUN = (EXECUTIONS, "")
+REJECT = (REJECTIONS, "")
+
+BACKWARD = "bounds/backward.rs"
+LINE = "bounds/lines.rs"
+NARROW = "bounds/narrow.rs"
+FLOAT = "bounds/float.rs"
+LEAF = "bounds/leaf.rs"
+CONTEXT = "bounds/context.rs"
+DEDUCTION = "inference/deduction.rs"
+JOINT = "inference/joint.rs"
+PROVEN = "inference/proven.rs"
+
+MUTANTS = [
+    # Pulling back.
+    ("the error of a pass is not taken off", BACKWARD, "result - error", "result", PULL),
+    ("the error of a pass is added", BACKWARD, "result - error", "result + error", PULL),
+    ("the error of a pass counts one rounding", BACKWARD, "2.0 * f64::EPSILON * terms * mass + UNDERFLOW", "0.01 * f64::EPSILON * mass", PULL),
+    ("what is no number is let through", BACKWARD, "mass <= LARGEST && result.abs() <= LARGEST", "true", REJECT),
+    ("intervals are not widened", BACKWARD, "[low - error, high + error]", "[low, high]", UNITS),
+    ("intervals are narrowed", BACKWARD, "[low - error, high + error]", "[low + error, high - error]", UNITS),
+    ("a negative weight keeps the ends", BACKWARD, "if weight < 0.0 { (u, l) } else { (l, u) }", "(l, u)", UNITS),
+    ("the wrong line by the sign of a coefficient", BACKWARD, "a[lane] >= 0.0", "a[lane] < 0.0", PULL),
+    ("the wrong end by the sign of a coefficient", BACKWARD, "if a[lane] < 0.0 { high[lane] } else { low[lane] }", "if a[lane] < 0.0 { low[lane] } else { high[lane] }", PULL),
+    ("magnitudes of sums are not counted", BACKWARD, "self.mass[lane] += a[lane].abs() * mass;", "", PULL),
+    ("the size of a unit is that of its nearer end", BACKWARD, "size.min(l.abs().max(u.abs()))", "size.min(l.abs().min(u.abs()))", UNITS),
+    # Bounds of units.
+    ("a lower bound from the upper pull", CONTEXT, "l.max(lower[2 * pair])", "l.max(-lower[2 * pair + 1])", UNITS),
+    ("an upper bound without its sign", CONTEXT, "u.min(-lower[2 * pair + 1])", "u.min(lower[2 * pair + 1])", UNITS),
+    # Lines.
+    ("a line below without its rounding", LINE, "value - rise - slack(exact, value.abs() + rise.abs())", "value - rise", LINES),
+    ("a line above without its rounding", LINE, "value - rise + slack(exact, value.abs() + rise.abs())", "value - rise", LINES),
+    ("kinks are not looked at", LINE, "l < k && k < u", "false", LINES),
+    ("the value at a point is taken as exact", LINE, "[value - error, value + error]", "[value, value]", LINES),
+    ("an underflow is taken as exact", LINE, "let nothing = part.slope == 0.0 || x == 0.0;", "let nothing = rise == 0.0;", LINES),
+    ("a straight part is taken to meet the next", LINE, "line(more(left.intercept, gap))", "line(left.intercept)", LINES),
+    ("lines above are taken to meet", LINE, "more(cut, gap(parts))", "cut", LINES),
+    # Small boxes.
+    ("small boxes: the wrong line", NARROW, "a[lane] >= 0.0", "a[lane] < 0.0", SMALL_BOXES),
+    ("small boxes: the wrong end", NARROW, "if a[lane] < 0.0 { high } else { low }", "if a[lane] < 0.0 { low } else { high }", SMALL_BOXES),
+    ("small boxes: no magnitudes", NARROW, "lowered(constant[lane], mass[lane], terms)", "lowered(constant[lane], 0.0, terms)", SMALL_BOXES),
+    ("small boxes: an upper bound without its sign", NARROW, "u.min(-lower[2 * pair + 1])", "u.min(lower[2 * pair + 1])", SMALL_BOXES),
+    # Leaves.
+    ("factors may be negative", LEAF, "factor > 0.0 && factor.is_finite()", "factor.is_finite()", REJECT),
+    ("multipliers may be negative", LEAF, "multiplier >= 0.0 && multiplier.is_finite()", "multiplier.is_finite()", REJECT),
+    ("the condition of a split with the wrong sign", LEAF, "if above { 1.0 } else { -1.0 }", "if above { -1.0 } else { 1.0 }", LEAVES),
+    ("a unit above its kink is kept below it", LEAF, "[l.max(kink), u]", "[l, u.min(kink)]", LEAVES),
+    ("both halves of an input split are the lower one", LEAF, "[low.max(at), high]", "[low, high.min(at)]", REJECT),
+    ("a tree may have parts without a leaf", LEAF, "if finished {\n        Ok(seconds)\n    } else {\n        Err(\"a part of the region has no leaf\".into())\n    }", "Ok(seconds)", REJECT),
+    ("a condition confines a unit to the other side", LEAF, "if term.weight > 0.0 {\n            (down, f64::INFINITY)\n        } else {\n            (f64::NEG_INFINITY, up)\n        }", "if term.weight < 0.0 {\n            (down, f64::INFINITY)\n        } else {\n            (f64::NEG_INFINITY, up)\n        }", RUN),
+    # Executions.
+    ("margins ignore factors", LEAF, "f64::from(factor) * margin.unwrap_or(f64::INFINITY)", "margin.unwrap_or(f64::INFINITY)", RUN),
+    ("confined units have a margin", LEAF, "confine(cone, atoms, &mut bounds)", "confine(cone, atoms, &mut bounds) && false", RUN),
+    ("sums do not round", FLOAT, "carried + (count + 2.0) * UNIT * mass + lost", "carried + lost", MARGIN),
+    ("errors are not carried along", FLOAT, "carried + (count + 2.0) * UNIT * mass + lost", "(count + 2.0) * UNIT * mass + lost", MARGIN),
+    ("nothing underflows", FLOAT, "carried + (count + 2.0) * UNIT * mass + lost", "carried + (count + 2.0) * UNIT * mass", RUN),
+    ("nothing overflows", FLOAT, "up(largest) + error <= LARGEST", "true", RUN),
+    ("any bound covers executions", "accepted.rs", "self.value < -self.margin", "self.value < 0.0", RUN),
+    ("the better of two bounds counts", "accepted.rs", "self.value.max(other.value)", "self.value.min(other.value)", REJECT),
+    ("a corner covers every order of summation", "verdict.rs", "let margin = f64::INFINITY;", "let margin = 0.0;", REJECT),
+    # What a certificate is about.
+    ("a bound above 0 refutes", "verdict.rs", "bound.value < 0.0", "bound.value < 1.0", REJECT),
+    ("a corner refutes what is attained", "verdict.rs", "value < 0.0 || (strict && value <= 0.0)", "value <= 0.0", REJECT),
+    ("certificates of another model", "verdict.rs", "certificate.model != *expectation.model", "false", REJECT),
+    ("facts of another model", PROVEN, "*accepted.model() != self.model", "false", RUN),
+    ("facts of another box", PROVEN, "region.contains(inner)", "region.contains(inner) || true", RUN),
+    ("every fact is one about executions", PROVEN, "bound.covers_executions()", "bound.value < 0.0", RUN),
+    ("a box contains what is wider below", "certificate.rs", "self.lower.iter().zip(&other.lower).all(|(a, b)| a <= b)", "self.lower.iter().zip(&other.lower).all(|(a, b)| a >= b)", RUN),
+    ("a broken seal", "decode.rs", "sha256(content) != *seal", "false", REJECT),
+    # The search region.
+    ("ends of a ball are rounded to nearest", "region.rs", "(centre - reach - slack).next_down()", "(centre - reach)", REGION),
+    ("ends of a ball are rounded inward", "region.rs", "(centre - reach - slack).next_down()", "(centre - reach + slack)", REGION),
+    ("widths are ignored", "region.rs", "radius * width", "radius", REGION),
+    # Inference.
+    ("an easier condition follows", DEDUCTION, "constant < self.constant", "constant > self.constant", INFERENCE),
+    ("strictness is ignored", DEDUCTION, "(strict || !self.strict)", "(strict || true)", INFERENCE),
+    ("opposite conditions exclude each other where both hold", DEDUCTION, "a < b || (a <= b && (self.strict || of_negation.strict))", "a <= b", INFERENCE),
+    ("one impossible alternative is enough", DEDUCTION, "of.iter().all(part)", "of.iter().any(part)", INFERENCE),
+    ("a count misses by one", DEDUCTION, "of.iter().filter(|f| !part(f)).count() < *count", "of.iter().filter(|f| !part(f)).count() <= *count", INFERENCE),
+    ("one box is enough", DEDUCTION, "needed.all(|b| self.refute_in(b, requirement))", "needed.any(|b| self.refute_in(b, requirement))", INFERENCE),
+    ("sums on two inputs that can be reached", DEDUCTION, "(sum + atom.constant).next_up() < 0.0", "(sum + atom.constant).next_up() < 1.0", INFERENCE),
+    ("a value that grows enough is said to stay", DEDUCTION, "(sigma * least).next_down()", "(2.0 * sigma * least)", INFERENCE),
+    ("any condition on a path is one that is impossible", JOINT, "limit.covers(held.constant, held.strict)", "limit.covers(held.constant, held.strict) || true", INFERENCE),
+    ("conditions on both inputs that can be met", JOINT, "sum < 0.0", "sum < 1.0", INFERENCE),
+]
