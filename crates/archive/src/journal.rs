@@ -1,6 +1,7 @@
 //! The journal: everything a run did, round by round, each on disk before it is reported.
 //!
-//! A file of frames. The first holds the settings, each other one a round. A process killed while it
+//! A file of frames. The first holds the settings, each other one a round of the search or a question to the
+//! provers. A process killed while it
 //! writes leaves a torn frame at the end, which is cut off when the journal is opened again. A frame that is
 //! not sound with sound ones behind it is no torn end but damage, and is reported.
 
@@ -24,13 +25,61 @@ const KIN: &[u8] = b"dcjrnl";
 /// What a journal is renamed to before its damaged part is cut off, after its own name.
 const DAMAGED: &str = "damaged";
 
-/// A round as it was recorded.
+/// A step of a run as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What it did.
-    pub round: Round,
+    /// What it was.
+    pub step: Step,
     /// Seconds of work up to its end, over all sittings.
     pub seconds: f64,
+}
+
+impl Entry {
+    /// The round of the search that it is, if it is one.
+    pub fn round(&self) -> Option<&Round> {
+        match &self.step {
+            Step::Round(round) => Some(round),
+            Step::Proof(_) => None,
+        }
+    }
+
+    /// The question to the provers that it is, if it is one.
+    pub fn proof(&self) -> Option<&Proof> {
+        match &self.step {
+            Step::Proof(proof) => Some(proof),
+            Step::Round(_) => None,
+        }
+    }
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A round of the search.
+    Round(Round),
+    /// A question to the provers, with what came of it.
+    Proof(Proof),
+}
+
+/// A question to the provers, with what came of it; what was proven is in the certificate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proof {
+    /// A fingerprint of what was asked.
+    pub asked: u64,
+    /// How many certificates there were before.
+    pub certificates: u32,
+    /// Whether there was one more after it.
+    pub wrote: bool,
+    /// Upper bounds found, by the number of a requirement in the question.
+    pub bounds: Vec<(u32, f64)>,
+    /// Why requirements are beyond proofs.
+    pub reasons: Vec<String>,
+    /// Parts of the region that were bounded.
+    pub nodes: usize,
+    /// Whether time was up before all of it was tried.
+    pub cut: bool,
+    /// The round that took in what was found on the way.
+    pub round: Option<Round>,
 }
 
 /// What to do about a journal that is damaged in the middle.
@@ -125,13 +174,17 @@ impl Journal {
         Ok((Self { file, path, number }, settings, entries))
     }
 
-    /// Adds a round; when this returns, it is on disk.
+    /// Adds a step; when this returns, it is on disk. A question that nothing came of may be lost with the
+    /// machine, though not with the process: there can be thousands, and to ask again costs little.
     pub fn append(&mut self, entry: &Entry) -> Result<(), ArchiveError> {
         let bytes = whole_frame(&self.path, self.number, &record::encode(entry))?;
-        self.file
-            .write_all(&bytes)
-            .and_then(|()| self.file.sync_data())
-            .map_err(ArchiveError::io(&self.path, "write"))?;
+        let is_vain = |proof: &Proof| !proof.wrote && proof.round.is_none();
+        let written = self.file.write_all(&bytes);
+        let synced = written.and_then(|()| match entry.proof() {
+            Some(proof) if is_vain(proof) => Ok(()),
+            _ => self.file.sync_data(),
+        });
+        synced.map_err(ArchiveError::io(&self.path, "write"))?;
         self.number += 1;
         Ok(())
     }

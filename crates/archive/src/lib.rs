@@ -13,7 +13,7 @@ mod summary;
 pub use adversarial::write_adversarial;
 pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
-pub use journal::{Entry, Journal, OnDamage};
+pub use journal::{Entry, Journal, OnDamage, Proof, Step};
 pub use requirements::{PairColumns, RequirementTable, State};
 pub use suite::SuiteTable;
 pub use summary::{

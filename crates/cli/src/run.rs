@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use deepconcolic_archive::{Entry, Journal, OnDamage, RunFolder, Summary};
 use deepconcolic_concolic::oracle::Oracle;
-use deepconcolic_concolic::{Campaign, Limits, Stage, Stop, Strategy, Subject};
+use deepconcolic_concolic::{Campaign, Limits, Round, Stage, Stop, Strategy, Subject};
 use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::outcome::{Finished, Stopwatch};
 use crate::progress::Progress;
-use crate::prove::Proven;
+use crate::prove::{Proven, Recall};
 use crate::scene::Scene;
 use crate::sitting::{Judge, Sitting};
 use crate::{Outcome, exit, interrupt, outcome, plan, profile_file, prove, samples};
@@ -199,7 +199,6 @@ impl Run {
             journal,
             watch,
             limits: &limits,
-            known: 0,
         };
         let (stop, proven) = self.search(&mut campaign, &entries, &folder, &mut sitting)?;
         let Sitting {
@@ -254,19 +253,21 @@ impl Run {
         folder: &RunFolder,
         sitting: &mut Sitting<'_>,
     ) -> Result<(Stop, Proven), Failure> {
-        let is_late = |e: &Entry| matches!(e.round.stage, Stage::Prove | Stage::Symbolic);
-        let split = entries.iter().position(is_late).unwrap_or(entries.len());
-        let (early, late) = entries.split_at(split);
-        let mut proven = Proven::default();
+        let rounds: Vec<&Round> = entries.iter().filter_map(Entry::round).collect();
+        let is_late = |round: &&Round| round.stage == Stage::Symbolic;
+        let (late, early): (Vec<&Round>, Vec<&Round>) = rounds.into_iter().partition(is_late);
+        let recorded = entries.iter().filter_map(Entry::proof).cloned();
+        let mut proven = Proven::recalling(Recall::new(recorded));
         let pairs = sitting.judge.scene.family.pairs().is_some();
         if pairs && !self.no_proofs {
-            // Before the search, which then passes over what is impossible. The time is the same in
-            // every sitting, since what was proven is proven again.
+            // Before the search, which then passes over what is impossible.
             let budget = duration(&self.budget)?;
             let end = budget.map(|b| sitting.watch.started + b.mul_f64(PAIR_SHARE));
             let neurons = When {
                 deadline: end,
                 admits: false,
+                recorded: true,
+                closed: !(early.is_empty() && late.is_empty()),
                 neurons_only: true,
             };
             proven = prove(proven, campaign, folder, &neurons, sitting)?;
@@ -291,14 +292,14 @@ impl Run {
             let cut = When {
                 deadline: budget.map(|b| Instant::now() + b.mul_f64(RESERVE)),
                 admits: false,
+                recorded: false,
+                closed: false,
                 neurons_only: false,
             };
             proven = prove(proven, campaign, folder, &cut, sitting)?;
         }
         if stop == Stop::Complete {
             if proving {
-                let found = |e: &&Entry| e.round.stage == Stage::Prove;
-                sitting.known = late.iter().filter(found).count();
                 // No search for pairs comes after.
                 let share = if pairs { 1.0 } else { PROOF_SHARE };
                 let now = Instant::now();
@@ -306,14 +307,18 @@ impl Run {
                 let all = When {
                     deadline: limits.deadline.map(end),
                     admits: true,
+                    recorded: true,
+                    closed: !late.is_empty(),
                     neurons_only: false,
                 };
                 proven = prove(proven, campaign, folder, &all, sitting)?;
             }
-            let symbolic = late.iter().filter(|e| e.round.stage == Stage::Symbolic);
-            restore(campaign, symbolic, folder)?;
+            restore(campaign, late, folder)?;
             campaign.hold_symbolic(false);
             stop = campaign.run(limits, |campaign, round| sitting.hear(campaign, round))?;
+        }
+        if matches!(stop, Stop::Complete | Stop::Executions) {
+            prove::remove_needless(&folder.file(prove::CERTIFICATES), &proven)?;
         }
         sitting.progress.finish();
         Ok((stop, proven))
@@ -383,6 +388,10 @@ struct When {
     deadline: Option<Instant>,
     /// Whether witnesses enter the suite.
     admits: bool,
+    /// Whether the journal hears of it.
+    recorded: bool,
+    /// Whether the journal goes on behind it.
+    closed: bool,
     /// Whether pairs of neurons are still to be searched for.
     neurons_only: bool,
 }
@@ -405,11 +414,13 @@ fn prove(
         folder: folder.file(prove::CERTIFICATES),
         deadline: when.deadline,
         admits: when.admits,
+        recorded: when.recorded,
+        closed: when.closed,
         neurons_only: when.neurons_only,
     };
     let limits = sitting.limits;
-    let proven = stage.run(proven, campaign, limits, &mut |campaign, round| {
-        sitting.hear(campaign, round)
+    let proven = stage.run(proven, campaign, limits, &mut |campaign, proof| {
+        sitting.hear_proof(campaign, proof)
     })?;
     campaign.set_aside(proven.infeasible());
     sitting.watch.lap(|times| &mut times.prove);
@@ -419,11 +430,11 @@ fn prove(
 /// Repeats what the journal says.
 fn restore<'a>(
     campaign: &mut Campaign<'_>,
-    entries: impl IntoIterator<Item = &'a Entry>,
+    rounds: impl IntoIterator<Item = &'a Round>,
     folder: &RunFolder,
 ) -> Result<(), Failure> {
-    for (number, entry) in entries.into_iter().enumerate() {
-        campaign.restore(&entry.round).map_err(|why| {
+    for (number, round) in rounds.into_iter().enumerate() {
+        campaign.restore(round).map_err(|why| {
             Failure::Usage(format!(
                 "{}: round {number} of the journal cannot be repeated: {why}; the model or this \
                  program may have changed since",

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use deepconcolic_archive::{Entry, Journal};
+use deepconcolic_archive::{Entry, Journal, Proof, Step};
 use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_concolic::{Campaign, Limits, Passes, Round, Stage};
 
@@ -22,8 +22,6 @@ pub struct Sitting<'a> {
     pub journal: Journal,
     pub watch: Stopwatch,
     pub limits: &'a Limits<'a>,
-    /// Rounds to come that the journal has already.
-    pub known: usize,
 }
 
 impl Sitting<'_> {
@@ -31,24 +29,35 @@ impl Sitting<'_> {
     pub fn hear(&mut self, campaign: &Campaign<'_>, round: &Round) -> Result<(), Failure> {
         self.watch.lap(|times| match round.stage {
             Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
-            Stage::Prove => &mut times.prove,
             _ => &mut times.ascend,
         });
-        if self.known > 0 {
-            self.known -= 1;
-        } else {
-            self.journal.append(&Entry {
-                round: round.clone(),
-                seconds: self.watch.seconds(),
-            })?;
+        self.write(Step::Round(round.clone()))?;
+        self.show(campaign, round);
+        Ok(())
+    }
+
+    /// A question to the provers: the same.
+    pub fn hear_proof(&mut self, campaign: &Campaign<'_>, proof: &Proof) -> Result<(), Failure> {
+        self.watch.lap(|times| &mut times.prove);
+        self.write(Step::Proof(proof.clone()))?;
+        if let Some(round) = &proof.round {
+            self.show(campaign, round);
         }
+        Ok(())
+    }
+
+    fn write(&mut self, step: Step) -> Result<(), Failure> {
+        let seconds = self.watch.seconds();
+        Ok(self.journal.append(&Entry { step, seconds })?)
+    }
+
+    fn show(&mut self, campaign: &Campaign<'_>, round: &Round) {
         if campaign.suite().len() >= self.judge.judgements.len() + JUDGED {
             self.judge.catch_up(campaign);
             self.watch.lap(|times| &mut times.oracle);
         }
         let snapshot = self.judge.snapshot(campaign, round, self.limits);
         self.progress.show(&snapshot);
-        Ok(())
     }
 }
 

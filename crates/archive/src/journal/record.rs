@@ -1,45 +1,89 @@
-//! A round as bytes. What is read back is checked as far as it can be without the network: numbers are
+//! A round or a proof as bytes. What is read back is checked as far as it can be without the network: numbers are
 //! finite, and lengths fit what there is.
 
 use deepconcolic_check::{PairClaim, Slot};
 use deepconcolic_concolic::{Added, Passes, Round, Stage};
 
-use super::Entry;
+use super::{Entry, Proof, Step};
+
+/// What a proof starts with, where a round has its stage.
+const PROOF: u8 = 0xff;
 
 pub fn encode(entry: &Entry) -> Vec<u8> {
-    let round = &entry.round;
-    let mut bytes = vec![round.stage as u8];
-    bytes.extend(entry.seconds.to_le_bytes());
+    let mut bytes = Vec::new();
+    match &entry.step {
+        Step::Round(round) => {
+            bytes.push(round.stage as u8);
+            bytes.extend(entry.seconds.to_le_bytes());
+            encode_round(&mut bytes, round);
+        }
+        Step::Proof(proof) => {
+            bytes.push(PROOF);
+            bytes.extend(entry.seconds.to_le_bytes());
+            encode_proof(&mut bytes, proof);
+        }
+    }
+    bytes
+}
+
+fn encode_proof(bytes: &mut Vec<u8>, proof: &Proof) {
+    bytes.extend(proof.asked.to_le_bytes());
+    bytes.extend((proof.nodes as u64).to_le_bytes());
+    bytes.push(u8::from(proof.cut));
+    bytes.push(u8::from(proof.wrote));
+    bytes.extend(proof.certificates.to_le_bytes());
+    length(bytes, proof.bounds.len());
+    for (number, bound) in &proof.bounds {
+        bytes.extend(number.to_le_bytes());
+        bytes.extend(bound.to_le_bytes());
+    }
+    length(bytes, proof.reasons.len());
+    for reason in &proof.reasons {
+        text(bytes, reason);
+    }
+    match &proof.round {
+        Some(round) => {
+            bytes.push(round.stage as u8);
+            encode_round(bytes, round);
+        }
+        None => bytes.push(PROOF),
+    }
+}
+
+fn encode_round(bytes: &mut Vec<u8>, round: &Round) {
     let Passes { forward, vjp, lp } = round.passes;
     for count in [forward, vjp, lp, round.gain] {
         bytes.extend((count as u64).to_le_bytes());
     }
-    length(&mut bytes, round.tests.len());
+    length(bytes, round.tests.len());
     for test in &round.tests {
         for number in [test.root, test.parent, test.input.len()] {
-            length(&mut bytes, number);
+            length(bytes, number);
         }
         for value in &test.input {
             bytes.extend(value.to_le_bytes());
         }
     }
-    length(&mut bytes, round.pairs.len());
+    length(bytes, round.pairs.len());
     for pair in &round.pairs {
         for number in [pair.slot.group, pair.slot.slot, pair.first, pair.second] {
             bytes.extend(number.to_le_bytes());
         }
     }
-    length(&mut bytes, round.tried.len());
+    length(bytes, round.tried.len());
     for slot in &round.tried {
         bytes.extend(slot.group.to_le_bytes());
         bytes.extend(slot.slot.to_le_bytes());
     }
-    length(&mut bytes, round.reasons.len());
+    length(bytes, round.reasons.len());
     for reason in &round.reasons {
-        length(&mut bytes, reason.len());
-        bytes.extend(reason.as_bytes());
+        text(bytes, reason);
     }
-    bytes
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    length(bytes, text.len());
+    bytes.extend(text.as_bytes());
 }
 
 /// Counts are of things in memory, each of several bytes, and a frame holds fewer than fit here.
@@ -49,22 +93,17 @@ fn length(bytes: &mut Vec<u8>, count: usize) {
 
 pub fn decode(contents: &[u8]) -> Option<Entry> {
     let mut rest = Reader(contents);
-    let stage = Stage::from_number(rest.take::<1>()?[0])?;
+    let kind = rest.byte()?;
     let seconds = f64::from_le_bytes(rest.take()?);
     if !(seconds.is_finite() && seconds >= 0.0) {
         return None;
     }
-    let [forward, vjp, lp, gain] = [rest.long()?, rest.long()?, rest.long()?, rest.long()?];
-    let round = Round {
-        stage,
-        passes: Passes { forward, vjp, lp },
-        tests: rest.list(Reader::test)?,
-        pairs: rest.list(Reader::pair)?,
-        tried: rest.list(Reader::slot)?,
-        reasons: rest.list(Reader::text)?,
-        gain,
+    let step = if kind == PROOF {
+        Step::Proof(rest.proof()?)
+    } else {
+        Step::Round(rest.round(kind)?)
     };
-    rest.0.is_empty().then_some(Entry { round, seconds })
+    rest.0.is_empty().then_some(Entry { step, seconds })
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -78,6 +117,60 @@ impl<'a> Reader<'a> {
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.bytes(N)?.try_into().ok()
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        Some(self.take::<1>()?[0])
+    }
+
+    fn round(&mut self, stage: u8) -> Option<Round> {
+        let stage = Stage::from_number(stage)?;
+        let [forward, vjp, lp, gain] = [self.long()?, self.long()?, self.long()?, self.long()?];
+        Some(Round {
+            stage,
+            passes: Passes { forward, vjp, lp },
+            tests: self.list(Self::test)?,
+            pairs: self.list(Self::pair)?,
+            tried: self.list(Self::slot)?,
+            reasons: self.list(Self::text)?,
+            gain,
+        })
+    }
+
+    fn proof(&mut self) -> Option<Proof> {
+        let asked = u64::from_le_bytes(self.take()?);
+        let nodes = self.long()?;
+        let (cut, wrote) = (self.flag()?, self.flag()?);
+        let certificates = self.short().filter(|&n| n < i32::MAX as u32)?;
+        let bounds = self.list(Self::bound)?;
+        let reasons = self.list(Self::text)?;
+        let round = match self.byte()? {
+            PROOF => None,
+            stage => Some(self.round(stage)?),
+        };
+        Some(Proof {
+            asked,
+            certificates,
+            wrote,
+            bounds,
+            reasons,
+            nodes,
+            cut,
+            round,
+        })
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn bound(&mut self) -> Option<(u32, f64)> {
+        let (number, bound) = (self.short()?, f64::from_le_bytes(self.take()?));
+        (!bound.is_nan()).then_some((number, bound))
     }
 
     fn short(&mut self) -> Option<u32> {

@@ -7,36 +7,55 @@ use tempfile::TempDir;
 
 use super::*;
 
+/// Rounds, and now and then a proof with or without one.
 fn entry(number: usize) -> Entry {
-    Entry {
-        round: Round {
-            stage: Stage::ALL[number % Stage::ALL.len()],
-            passes: Passes {
-                forward: number * 100,
-                vjp: number,
-                lp: number / 2,
-            },
-            tests: (0..number % 3)
-                .map(|t| Added {
-                    input: vec![t as f32 + 0.1; 5],
-                    root: t,
-                    parent: number,
-                })
-                .collect(),
-            pairs: (0..number as u32 % 5)
-                .map(|n| PairClaim {
-                    slot: Slot { group: n, slot: 9 },
-                    first: 1,
-                    second: n,
-                })
-                .collect(),
-            tried: (0..number as u32 % 4)
-                .map(|slot| Slot { group: 1, slot })
-                .collect(),
-            reasons: (0..number % 2).map(|n| format!("reason {n}")).collect(),
-            gain: number * 7,
+    let round = round(number);
+    let proof = |round| Proof {
+        asked: number as u64 * 0x1234_5678_9abc,
+        certificates: number as u32,
+        wrote: number % 2 == 1,
+        bounds: vec![(number as u32, -0.5), (3, f64::INFINITY)],
+        reasons: vec!["too deep".into()],
+        nodes: number * 11,
+        cut: number % 3 == 0,
+        round,
+    };
+    let step = match number % 4 {
+        2 => Step::Proof(proof(Some(round))),
+        3 => Step::Proof(proof(None)),
+        _ => Step::Round(round),
+    };
+    let seconds = number as f64 * 0.5;
+    Entry { step, seconds }
+}
+
+fn round(number: usize) -> Round {
+    Round {
+        stage: Stage::ALL[number % Stage::ALL.len()],
+        passes: Passes {
+            forward: number * 100,
+            vjp: number,
+            lp: number / 2,
         },
-        seconds: number as f64 * 0.5,
+        tests: (0..number % 3)
+            .map(|t| Added {
+                input: vec![t as f32 + 0.1; 5],
+                root: t,
+                parent: number,
+            })
+            .collect(),
+        pairs: (0..number as u32 % 5)
+            .map(|n| PairClaim {
+                slot: Slot { group: n, slot: 9 },
+                first: 1,
+                second: n,
+            })
+            .collect(),
+        tried: (0..number as u32 % 4)
+            .map(|slot| Slot { group: 1, slot })
+            .collect(),
+        reasons: (0..number % 2).map(|n| format!("reason {n}")).collect(),
+        gain: number * 7,
     }
 }
 
@@ -209,24 +228,33 @@ fn contents_that_could_not_be_read_back_are_not_written() {
 
 #[test]
 fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
-    let senseless: [&dyn Fn(&mut Entry); 4] = [
-        &|e| e.seconds = f64::NAN,
-        &|e| e.seconds = -1.0,
-        &|e| e.round.passes.forward = usize::MAX,
-        &|e| {
-            e.round.tests = vec![Added {
-                input: vec![f32::INFINITY],
-                root: 0,
-                parent: 0,
-            }];
-        },
+    let with = |spoil: &dyn Fn(&mut Round)| {
+        let mut round = round(4);
+        spoil(&mut round);
+        Step::Round(round)
+    };
+    let infinite = |round: &mut Round| {
+        round.tests = vec![Added {
+            input: vec![f32::INFINITY],
+            root: 0,
+            parent: 0,
+        }];
+    };
+    let bound = Proof {
+        bounds: vec![(0, f64::NAN)],
+        ..Proof::default()
+    };
+    let senseless = [
+        (Step::Round(round(4)), f64::NAN),
+        (Step::Round(round(4)), -1.0),
+        (with(&|round| round.passes.forward = usize::MAX), 1.0),
+        (with(&infinite), 1.0),
+        (Step::Proof(bound), 1.0),
     ];
-    for spoil in senseless {
+    for (step, seconds) in senseless {
         let written = Written::new(2);
         let (mut journal, _, _) = Journal::open(&written.path(), OnDamage::Refuse).unwrap();
-        let mut bad = entry(2);
-        spoil(&mut bad);
-        journal.append(&bad).unwrap();
+        journal.append(&Entry { step, seconds }).unwrap();
         drop(journal);
         let error = Journal::open(&written.path(), OnDamage::Refuse).unwrap_err();
         let ArchiveError::Lost { good: 2, lost, .. } = error else {
@@ -327,8 +355,10 @@ fn no_contents_of_a_frame_panic() {
         dice.edit(&mut contents);
         if let Some(found) = record::decode(&contents) {
             assert!(found.seconds.is_finite());
-            let mut values = found.round.tests.iter().flat_map(|test| &test.input);
-            assert!(values.all(|value| value.is_finite()));
+            if let Step::Round(round) = found.step {
+                let mut values = round.tests.iter().flat_map(|test| &test.input);
+                assert!(values.all(|value| value.is_finite()));
+            }
         }
         let mut bytes = written.bytes.clone();
         bytes.extend(frame(1, &contents).unwrap());

@@ -2,20 +2,24 @@
 //! certificates that `check` accepts. Witnesses found on the way enter the suite like any other.
 
 mod balls;
+mod consult;
 mod pairs;
+mod recall;
 mod work;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use deepconcolic_archive::Proof;
 use deepconcolic_check::{Digest, ProvenFacts, Slot};
-use deepconcolic_concolic::{Campaign, Limits, Round, Seeds};
+use deepconcolic_concolic::{Campaign, Limits, Seeds};
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
 use deepconcolic_spec::criteria::{BitSet, Family};
 
 use crate::exit::Failure;
+pub use recall::{Recall, remove_needless};
 use work::Work;
 
 /// The folder of certificates in that of a run.
@@ -38,9 +42,21 @@ pub struct Proven {
     /// What certificates say, and how many there are: a later stage goes on from there.
     facts: Option<ProvenFacts>,
     written: i32,
+    /// What earlier sittings of the run proved.
+    recall: Recall,
+    /// Whether certificates of theirs were taken over that no journal speaks of.
+    taken_over: bool,
 }
 
 impl Proven {
+    /// Nothing yet but what earlier sittings recorded.
+    pub fn recalling(recall: Recall) -> Self {
+        Self {
+            recall,
+            ..Self::default()
+        }
+    }
+
     /// The infeasible requirements of a group.
     pub fn of_group(&self, group: usize, slots: usize) -> BitSet {
         let mut set = BitSet::new(slots);
@@ -88,16 +104,20 @@ pub struct Stage<'a> {
     pub deadline: Option<Instant>,
     /// Whether witnesses found on the way enter the suite.
     pub admits: bool,
+    /// Whether the journal hears of it, so that it can be recalled.
+    pub recorded: bool,
+    /// Whether the journal goes on behind it: what is not recorded was not tried, and is not now.
+    pub closed: bool,
     /// Of pairs of neurons ask only what single neurons tell: a search for them comes first.
     pub neurons_only: bool,
 }
 
-/// Takes a round that adds witnesses.
-pub type Record<'r> = dyn FnMut(&Campaign<'_>, &Round) -> Result<(), Failure> + 'r;
+/// Takes a question that was asked, with the round that added witnesses.
+pub type Record<'r> = dyn FnMut(&Campaign<'_>, &Proof) -> Result<(), Failure> + 'r;
 
 impl Stage<'_> {
-    /// Tries everything that is open until time is up, after what is proven already. Rounds that add
-    /// witnesses are handed to `record`.
+    /// Tries everything that is open until time is up, after what is proven already. Questions are handed to
+    /// `record`.
     pub fn run(
         &self,
         proven: Proven,
@@ -108,7 +128,7 @@ impl Stage<'_> {
         let mut work = Work::new(self, limits, proven);
         if let Some(pairs) = self.family.pairs() {
             if self.neurons_only {
-                work.neurons(pairs, campaign)?;
+                work.neurons(pairs, campaign, record)?;
             } else {
                 work.pairs(pairs, campaign, record)?;
             }

@@ -11,6 +11,7 @@ use deepconcolic_spec::{
 };
 
 use super::Record;
+use super::consult::{How, Question};
 use super::work::{Asked, FEW, Work};
 use crate::exit::Failure;
 
@@ -24,7 +25,12 @@ const MOST: usize = 1 << 18;
 
 impl Work<'_> {
     /// What single neurons tell of all open pairs.
-    pub fn neurons(&mut self, pairs: &dyn Pairs, campaign: &Campaign<'_>) -> Result<(), Failure> {
+    pub fn neurons(
+        &mut self,
+        pairs: &dyn Pairs,
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
+    ) -> Result<(), Failure> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
         let neurons: usize = self
             .changing(pairs, &open)
@@ -40,7 +46,7 @@ impl Work<'_> {
                 self.places(campaign).swap_remove(0)
             };
             for (layer, change, neurons) in self.changing(pairs, &open) {
-                self.stuck(&mut place, layer, change, &neurons)?;
+                self.stuck(&mut place, layer, change, &neurons, campaign, record)?;
             }
             self.proven.nodes += place.nodes();
             if each {
@@ -200,14 +206,22 @@ impl Work<'_> {
         layer: usize,
         change: Change,
         neurons: &BitSet,
+        campaign: &mut Campaign<'_>,
+        record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         let ranges = place.ranges(layer);
-        let asked: Vec<Requirement> = neurons
+        let asked: Vec<(Option<Slot>, Requirement)> = neurons
             .iter()
             .flat_map(|neuron| questions(layer, neuron, change, ranges[neuron]))
+            .map(|requirement| (None, requirement))
             .collect();
         for (number, part) in asked.chunks(NEURONS).enumerate() {
-            if self.is_over() {
+            let limits = self.full();
+            let question = Question {
+                asked: part,
+                how: How::Apart(&limits),
+            };
+            if self.is_over() || !self.consult(place, &question, campaign, record)? {
                 let left = asked.len() - number * NEURONS;
                 let name = self.stage.network.layers()[layer].name();
                 self.proven.notes.push(format!(
@@ -216,11 +230,6 @@ impl Work<'_> {
                 ));
                 return Ok(());
             }
-            let settled = place.settle(part, &self.full());
-            for why in settled.reasons.iter().flatten() {
-                self.excuse(why);
-            }
-            self.add_accepted(&settled.accepted)?;
         }
         Ok(())
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Instant;
 
-use deepconcolic_check::{Accepted, ProvenFacts, Region, Slot};
-use deepconcolic_concolic::{Campaign, FoundPair, Limits};
+use deepconcolic_check::{ProvenFacts, Region, Slot};
+use deepconcolic_concolic::{Campaign, Limits};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
 use deepconcolic_spec::{Inputs, Requirement};
 
+use super::consult::{How, Question};
 use super::{Proven, Record, Stage, file};
 use crate::exit::Failure;
 
@@ -33,7 +34,7 @@ pub struct Work<'a> {
     pub facts: ProvenFacts,
     pub proven: Proven,
     /// The number of the next certificate.
-    number: i32,
+    pub number: i32,
     /// How many requirements time did not suffice for, how many are too large, and what was in the way
     /// of how many.
     pub late: usize,
@@ -61,8 +62,15 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Whether nothing more can be asked or recalled.
     pub fn is_over(&self) -> bool {
-        self.limits.is_interrupted() || self.stage.deadline.is_some_and(|end| Instant::now() >= end)
+        self.time_is_up() && !(self.stage.recorded && self.proven.recall.has_more())
+    }
+
+    /// Whether nothing more can be asked.
+    pub fn time_is_up(&self) -> bool {
+        let is_late = || self.stage.deadline.is_some_and(|end| Instant::now() >= end);
+        self.stage.closed || self.limits.is_interrupted() || is_late()
     }
 
     /// One box for each part of the search region; one that holds them all when they are many.
@@ -190,22 +198,16 @@ impl<'a> Work<'a> {
         campaign: &mut Campaign<'_>,
         record: &mut Record<'_>,
     ) -> Result<Vec<Asked>, Failure> {
-        let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
-        let settled = place.settle(&requirements, limits);
-        self.add_accepted(&settled.accepted)?;
-        for ((slot, _), bound) in asked.iter().zip(&settled.bounds) {
-            if let Some(bound) = bound {
-                let known = self.proven.bounds.entry(*slot).or_insert(f32::NEG_INFINITY);
-                *known = known.max(*bound as f32);
-            }
-        }
-        for why in settled.reasons.iter().flatten() {
-            self.excuse(why);
-        }
-        if self.stage.admits
-            && let Some(round) = campaign.admit(self.proposals(settled.witnesses), Vec::new())
-        {
-            record(campaign, &round)?;
+        let question: Vec<(Option<Slot>, Requirement)> = asked
+            .iter()
+            .map(|(slot, requirement)| (Some(*slot), requirement.clone()))
+            .collect();
+        let question = Question {
+            asked: &question,
+            how: How::Apart(limits),
+        };
+        if !self.consult(place, &question, campaign, record)? {
+            self.late += asked.len();
         }
         let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
         let region = place.region().clone();
@@ -220,7 +222,7 @@ impl<'a> Work<'a> {
     }
 
     /// Whether what is known rules a requirement out in all parts of a region.
-    fn is_refuted(&self, region: &Region, requirement: &Requirement) -> bool {
+    pub fn is_refuted(&self, region: &Region, requirement: &Requirement) -> bool {
         let about = (0..self.boxes.len()).filter(|&b| region.contains(&self.boxes[b].0));
         let about: Vec<usize> = about.collect();
         if about.len() == self.boxes.len() {
@@ -238,48 +240,18 @@ impl<'a> Work<'a> {
         campaign: &mut Campaign<'_>,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
-        if asked.is_empty() {
-            return Ok(());
-        }
-        let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
-        let found = place.settle_jointly(&requirements, &self.until(BatchLimits::default()));
-        self.add_accepted(&found.accepted)?;
-        for why in found.reasons.iter().flatten() {
-            self.excuse(why);
-        }
-        let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
-            let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));
-            let part = (0..self.boxes.len()).find(both)?;
-            Some(FoundPair {
-                slot: asked[number].0,
-                root: self.seed_of(part),
-                inputs,
-            })
-        });
-        let pairs = pairs.collect();
-        if self.stage.admits
-            && let Some(round) = campaign.admit(Vec::new(), pairs)
-        {
-            record(campaign, &round)?;
+        let question: Vec<(Option<Slot>, Requirement)> = asked
+            .iter()
+            .map(|(slot, requirement)| (Some(*slot), requirement.clone()))
+            .collect();
+        let question = Question {
+            asked: &question,
+            how: How::Jointly,
+        };
+        if !self.consult(place, &question, campaign, record)? {
+            self.late += asked.len();
         }
         Ok(())
-    }
-
-    /// The seed whose ball a box is, by number; the first if it is none's.
-    fn seed_of(&self, part: usize) -> usize {
-        let seeds = self.stage.seeds;
-        let is_own = |&seed: &usize| seeds.input(seed) == &self.boxes[part].1[..];
-        (0..seeds.len()).find(is_own).unwrap_or(0)
-    }
-
-    /// Takes over what was shown, and keeps it.
-    pub fn add_accepted(&mut self, accepted: &Accepted) -> Result<(), Failure> {
-        if accepted.is_empty() {
-            return Ok(());
-        }
-        let added = self.facts.add_accepted(self.stage.network, accepted);
-        added.map_err(|why| Failure::Internal(why.to_string()))?;
-        self.write(&accepted.certificate().to_bytes(self.stage.network))
     }
 
     /// Notes what is in the way of a requirement.
@@ -295,7 +267,7 @@ impl<'a> Work<'a> {
     }
 
     /// Witnesses with the seed each lies nearest to.
-    fn proposals(&self, witnesses: Vec<Vec<f32>>) -> Vec<(Vec<f32>, usize)> {
+    pub fn proposals(&self, witnesses: Vec<Vec<f32>>) -> Vec<(Vec<f32>, usize)> {
         let (space, seeds) = (self.stage.space, self.stage.seeds);
         let root = |input: &[f32]| {
             let distances = (0..seeds.len()).map(|s| (space.distance(input, seeds.input(s)), s));
@@ -311,7 +283,7 @@ impl<'a> Work<'a> {
             .collect()
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let folder = &self.stage.folder;
         let path = file(folder, self.number.into());
         std::fs::create_dir_all(folder)

@@ -15,4 +15,5 @@ mod refusals;
 mod regions;
 mod replays;
 mod requirements;
+mod resumed_proofs;
 mod twins;
