@@ -137,7 +137,10 @@ fn halves(cell: &Cell) -> Option<Vec<Half<'_>>> {
     let [first, second] = cell.halve;
     let mut halves = Vec::with_capacity(4);
     for input in std::iter::once(first).chain((second != first).then_some(second)) {
-        let [low, high] = cell.ends[input];
+        // A condition that depends on no input leaves nothing to halve.
+        let Some(&[low, high]) = cell.ends.get(input) else {
+            continue;
+        };
         let middle = 0.5 * low + 0.5 * high;
         if low < middle && middle < high {
             let half = |ends| Half {

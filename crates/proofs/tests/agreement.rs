@@ -82,3 +82,29 @@ fn verdicts_agree_with_dense_sampling() {
     assert!(settled[0] > 10 && settled[1] > 10, "{settled:?}");
     assert!(settled[2] * 4 < settled.iter().sum::<i32>(), "{settled:?}");
 }
+
+#[test]
+fn a_condition_that_depends_on_no_input_is_settled_or_left_open() {
+    let network = network(Family::Relu, 1);
+    let elements = network.input_elements();
+    let signature = Signature::of(&network);
+    // No single-precision input lies in this box, so that nothing can be run.
+    let region = Region {
+        lower: vec![0.1; elements],
+        upper: vec![0.1; elements],
+    };
+    for (condition, possible) in [("0 >= 0", true), ("0 >= 1", false)] {
+        for few_inputs in [0, 100] {
+            let file = RequirementFile::parse(&format!("exists x: {condition}")).unwrap();
+            let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
+            let limits = Limits {
+                few_inputs,
+                nodes: 50,
+                ..Limits::default()
+            };
+            let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
+            let refuted = matches!(verdict.unwrap(), Verdict::Infeasible(_));
+            assert_eq!(refuted, !possible, "{condition}");
+        }
+    }
+}
