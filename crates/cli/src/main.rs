@@ -2,14 +2,19 @@
 
 mod arguments;
 mod asked;
+mod audit;
 mod check;
 mod check_verify;
+mod conclusion;
+mod controls;
 mod coverage;
 mod coverage_change;
 mod criteria;
+mod date;
 mod demo;
 mod eval;
 mod exit;
+mod fingerprints;
 mod inspect;
 mod interrupt;
 mod minimise;
