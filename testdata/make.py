@@ -317,6 +317,18 @@ def make_two_outputs():
     save("two_outputs", model, x, "scores", ["h"], label="label")
 
 
+def make_marks():
+    """Three marks, each on or off by itself."""
+    g = Graph(80)
+    g.gemm("x", 4, 6, "h", "fc1")
+    g.node("Relu", ["h"], "a", name="relu")
+    g.gemm("a", 6, 3, "logits", "fc2")
+    g.node("Sigmoid", ["logits"], "marks", name="marks")
+    model = g.model("marks", [("x", FLOAT, ["batch", 4])], [("marks", FLOAT, ["batch", 3])], 17)
+    x = g.random.normal(size=(SAMPLES, 4)).astype(np.float32)
+    save("marks", model, x, "marks", ["h"], logits="logits")
+
+
 def make_unsupported():
     g = Graph(70)
     g.normal("w", 1, 8, 3), g.normal("r", 1, 8, 2)
@@ -369,5 +381,5 @@ def make_regressor():
 
 for make in (make_mlp, make_cnn_nchw, make_cnn_nhwc, make_external, make_smooth,
              make_two_outputs, make_attention, make_image_ops, make_unsupported, make_sigmoid,
-             make_regressor):
+             make_regressor, make_marks):
     make()

@@ -77,6 +77,12 @@ pub enum Unsupported {
     /// A batch of conditions is asked about something else.
     #[error("the requirement is not one condition on neurons")]
     NotOneCondition,
+    /// A condition on the answer has no part in proofs.
+    #[error("nothing about the logits follows from a condition on the output of the final {0}")]
+    Answer(&'static str),
+    /// A condition on the answer for two inputs.
+    #[error("proofs about two inputs do not reach the output of the final {0}; ask about `logits`")]
+    AnswerOfTwo(&'static str),
     /// Too many numbers are involved.
     #[error("the part of the network that the question depends on is too large")]
     Size,

@@ -12,6 +12,7 @@
 //! This crate depends on the network and on what is asked of it, and on nothing that searches.
 
 mod accepted;
+mod answer;
 pub mod audit;
 mod bounds;
 mod bytes;
@@ -20,6 +21,7 @@ mod decode;
 mod digest;
 mod encode;
 mod error;
+mod execution;
 mod inference;
 pub mod pair;
 mod question;
@@ -28,10 +30,12 @@ mod verdict;
 pub mod witness;
 
 pub use accepted::{Accepted, Bound};
+pub use answer::{Replaced, on_logits};
 pub use audit::Audit;
 pub use certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 pub use digest::{Digest, hex, sha256};
 pub use error::{Rejection, Unsupported};
+pub use execution::meets;
 pub use inference::deduction::Deduction;
 pub use inference::proven::ProvenFacts;
 pub use pair::{PairClaim, PairJudge, Standing};

@@ -1,12 +1,12 @@
 //! A requirement as alternatives: boxes of inputs with linear conditions on neurons. Each must be
 //! refuted on its own. Conditions that are not linear in the neurons of one input (distances, inputs
 //! outside a box) are left out, which makes an alternative easier to meet and a refutation stronger.
+//! Conditions on the answer of a Softmax or Sigmoid become conditions on the logits.
 
 use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{
-    Activation, Comparison, Formula, Inputs, Relation, Requirement, Signature, Var,
-};
+use deepconcolic_spec::{Comparison, Formula, Inputs, Relation, Requirement, Signature, Var};
 
+use crate::answer::on_logits;
 use crate::certificate::Region;
 use crate::error::Unsupported;
 
@@ -42,6 +42,8 @@ pub struct Case {
     pub region: Region,
     /// What holds of it.
     pub atoms: Vec<Atom>,
+    /// Whether conditions on the answer of a Softmax or Sigmoid were replaced by conditions on the logits.
+    pub replaced: bool,
 }
 
 /// The alternatives of a requirement's goal over a region. Empty boxes are left out; if none is
@@ -57,11 +59,13 @@ pub fn cases(
     let reader = Reader {
         depth: Signature::of(network).depth(),
     };
+    let (goal, replaced) = on_logits(requirement, network);
     let start = Case {
         region: region.clone(),
         atoms: Vec::new(),
+        replaced: replaced.total() > 0,
     };
-    let mut cases = reader.narrow(&requirement.goal().nnf(), vec![start])?;
+    let mut cases = reader.narrow(&goal, vec![start])?;
     cases.retain(|case| {
         let mut ends = case.region.lower.iter().zip(&case.region.upper);
         ends.all(|(l, u)| l <= u)
@@ -161,11 +165,6 @@ impl Reader {
     }
 
     fn point(&self, var: Var) -> Point {
-        match (var.layer, var.activation) {
-            (1, _) => Point::Input,
-            (layer, _) if layer == self.depth => Point::Logits,
-            (layer, Activation::Pre) => Point::Pre(layer - 2),
-            (layer, Activation::Post) => Point::Post(layer - 2),
-        }
+        var.point(self.depth.saturating_sub(2))
     }
 }

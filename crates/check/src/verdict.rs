@@ -244,6 +244,9 @@ fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, St
     let targets: Vec<Element> = elements(context.network, &case.atoms).collect();
     let cone = Cone::of(context.network, &targets).map_err(|e| e.to_string())?;
     if let [Tree::Corner] = proof[..] {
+        if case.replaced {
+            return Err("executions of the logits do not tell what the answer rounds to".into());
+        }
         let value = corner::largest(context, &cone, &case.atoms)?;
         let strict = case.atoms.iter().all(|atom| atom.strict);
         return if value < 0.0 || (strict && value <= 0.0) {
@@ -260,7 +263,13 @@ fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, St
     let bound = judge.judge(proof)?;
     // A sum of conditions of which one is strict cannot be 0 either; none is made use of.
     if bound.value < 0.0 {
-        Ok(bound)
+        // How far the executed answer is from its real value is not bounded.
+        let margin = if case.replaced {
+            f64::INFINITY
+        } else {
+            bound.margin
+        };
+        Ok(Bound { margin, ..bound })
     } else {
         Err(format!("the bound {} does not rule it out", bound.value))
     }

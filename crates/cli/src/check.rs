@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status};
 use crate::replay::{Replay, RunOnDisk};
-use crate::verify::read;
+use crate::verify_folder::read;
 use crate::{Outcome, check_verify, exit, outcome, prove};
 
 /// Requirements named that do not follow from certificates.

@@ -144,7 +144,8 @@ fn shape(network: &Network, point: Point, samples: usize) -> Vec<usize> {
             .map(|(_, shape)| shape)
             .unwrap_or_default(),
         Point::Pre(layer) | Point::Post(layer) => network.layers()[layer].shape(),
-        Point::Logits => network.logits_shape(),
+        // A Softmax or Sigmoid keeps the shape.
+        Point::Logits | Point::Answer => network.logits_shape(),
         Point::Input => network.input_shape(),
     };
     let mut shape = vec![samples];

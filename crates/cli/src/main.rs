@@ -1,6 +1,7 @@
 //! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
 
 mod arguments;
+mod asked;
 mod check;
 mod check_verify;
 mod coverage;
@@ -30,6 +31,7 @@ mod settings;
 mod sitting;
 mod statement;
 mod verify;
+mod verify_folder;
 
 use std::process::ExitCode;
 

@@ -1,19 +1,18 @@
 //! `verify`: answers a property of the verification competition.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_check::{Digest, Region, hex};
-use deepconcolic_network::{Network, Point};
+use deepconcolic_check::{Digest, hex};
 use deepconcolic_proofs::{Limits, Verdict, prove};
-use deepconcolic_spec::{Property, Requirement, Signature};
-use serde::{Deserialize, Serialize};
+use deepconcolic_spec::TOLERANCE;
 
 use crate::arguments::{ModelArguments, ThreadArguments};
+use crate::asked::{Answer, Asked};
 use crate::exit::{Failure, Status};
+use crate::verify_folder::{Contents, Ends, Record, absolute, read, text};
 use crate::{Outcome, exit, model, paths};
 
 /// Decide a VNN-LIB property: prints sat with a counterexample, unsat, or unknown
@@ -26,38 +25,13 @@ pub struct Verify {
     /// Give up after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 116.0)]
     timeout: f64,
-    /// Write the certificate or the counterexample into this folder
+    /// Write the answer, its certificate or counterexample, and a copy of the property into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     threads: ThreadArguments,
 }
 
-/// What a folder written by `verify --out` says of itself: `verify.json`.
-#[derive(Serialize, Deserialize)]
-pub struct Record {
-    /// The version of this layout.
-    pub schema: u32,
-    /// The model file.
-    pub model: PathBuf,
-    /// Its SHA-256.
-    pub model_sha256: String,
-    /// Subtracted from the input before the model sees it.
-    pub mean: Option<Vec<f64>>,
-    /// What the input is then divided by.
-    pub std: Option<Vec<f64>>,
-    /// The input's shape, if the model leaves it open.
-    pub input_shape: Option<Vec<usize>>,
-    /// The property file.
-    pub property: PathBuf,
-    /// `sat`, `unsat` or `unknown`.
-    pub verdict: String,
-}
-
-/// The certificate's name in its folder.
-pub const CERTIFICATE: &str = "certificate.dcc";
-/// The record's name.
-pub const RECORD: &str = "verify.json";
 /// More than a week is no limit.
 const LONGEST: f64 = 604_800.0;
 
@@ -81,141 +55,99 @@ impl Verify {
         let loaded = model::load(&self.model)?;
         let digest = model::digest(&loaded);
         let network = loaded.network;
-        let (requirement, region) = question(&self.property, &network)?;
+        let property = read(&self.property)?;
+        let asked = Asked::of(&property, &network)?;
         let limits = Limits {
             nodes: usize::MAX,
             deadline: Some(deadline),
+            tolerance: TOLERANCE,
             ..Limits::default()
         };
-        let verdict = prove(&network, &digest, &requirement, &region, &limits);
-        let verdict = match verdict {
-            Ok(verdict) => verdict,
-            Err(reason) => {
-                exit::tell(format_args!("note: {reason}"));
+        let verdict = prove(
+            &network,
+            &digest,
+            &asked.requirement,
+            &asked.region,
+            &limits,
+        );
+        let (verdict, reason) = match verdict {
+            Ok(verdict) => (verdict, None),
+            Err(reason) => (
                 Verdict::Open {
                     bound: f64::INFINITY,
-                }
-            }
+                },
+                Some(reason.to_string()),
+            ),
         };
-        let mut out = exit::output();
-        let word = match &verdict {
-            Verdict::Witness(_) => "sat",
-            Verdict::Infeasible(_) => "unsat",
-            Verdict::Open { .. } => "unknown",
+        let answer = match &verdict {
+            Verdict::Witness(input) => Answer::Sat(input),
+            Verdict::Infeasible(_) => Answer::Unsat,
+            Verdict::Open { .. } => Answer::Unknown,
         };
-        writeln!(out, "{word}")?;
-        let counterexample = match &verdict {
-            Verdict::Witness(input) => Some(counterexample(&network, input)),
+        let counterexample = match answer {
+            Answer::Sat(input) => Some(asked.counterexample(input)),
             _ => None,
         };
-        if let Some(text) = &counterexample {
-            write!(out, "{text}")?;
-        }
+        let notes = asked.notes(answer);
+        // Before anything is printed: whoever reads the first line may close the pipe.
         if let Some(folder) = &self.out {
-            let certificate = match &verdict {
-                Verdict::Infeasible(accepted) => Some(accepted.certificate().to_bytes(&network)),
-                _ => None,
+            let contents = Contents {
+                property: &property,
+                certificate: match &verdict {
+                    Verdict::Infeasible(accepted) => {
+                        Some(accepted.certificate().to_bytes(&network))
+                    }
+                    _ => None,
+                },
+                counterexample: counterexample.as_deref(),
             };
-            self.save(
-                folder,
-                word,
-                &digest,
-                certificate.as_deref(),
-                counterexample.as_deref(),
-            )?;
+            self.record(&asked, &digest, answer, &notes, reason.as_deref())
+                .write(folder, &contents)?;
+        }
+        let mut out = exit::output();
+        writeln!(out, "{}", answer.word())?;
+        let notes = notes.into_iter().chain(reason);
+        if let Some(text) = counterexample {
+            // What follows the first line is the counterexample and nothing else.
+            notes.for_each(|note| exit::tell(format_args!("note: {note}")));
+            write!(out, "{text}")?;
+        } else {
+            for note in notes {
+                writeln!(out, "note: {note}")?;
+            }
         }
         Ok(Status::Done)
     }
 
-    fn save(
+    fn record(
         &self,
-        folder: &Path,
-        word: &str,
+        asked: &Asked<'_>,
         digest: &Digest,
-        certificate: Option<&[u8]>,
-        counterexample: Option<&str>,
-    ) -> Result<(), Failure> {
-        let record = Record {
-            schema: 1,
-            model: absolute(&self.model.model),
+        answer: Answer<'_>,
+        notes: &[String],
+        reason: Option<&str>,
+    ) -> Record {
+        let (schema, tool) = Record::written_by();
+        Record {
+            schema,
+            tool,
+            verdict: answer.word().to_owned(),
+            vacuous: asked.is_vacuous(),
+            notes: notes.to_vec(),
+            reason: reason.map(str::to_owned),
+            model: text(&absolute(&self.model.model)),
             model_sha256: hex(digest),
             mean: self.model.mean.clone(),
             std: self.model.std.clone(),
             input_shape: self.model.input_shape.clone(),
-            property: absolute(&self.property),
-            verdict: word.to_owned(),
-        };
-        fs::create_dir_all(folder).map_err(|e| unwritable(folder, &e))?;
-        if let Some(certificate) = certificate {
-            write(&folder.join(CERTIFICATE), certificate)?;
-        }
-        if let Some(text) = counterexample {
-            write(&folder.join("counterexample.txt"), text.as_bytes())?;
-        }
-        let json = serde_json::to_vec_pretty(&record).map_err(io::Error::from)?;
-        write(&folder.join(RECORD), &json)
-    }
-}
-
-/// The requirement of a property, and a box that holds all of its inputs.
-pub fn question(path: &Path, network: &Network) -> Result<(Requirement, Region), Failure> {
-    let property = Property::from_bytes(&read(path)?)?;
-    let signature = Signature::of(network);
-    let requirement = property.requirement(&signature)?;
-    let elements = network.input_elements();
-    let cases = property.cases(&signature)?;
-    let mut region = Region {
-        lower: vec![f64::INFINITY; elements],
-        upper: vec![f64::NEG_INFINITY; elements],
-    };
-    for case in &cases {
-        for element in 0..elements {
-            let (lower, upper) = (&mut region.lower[element], &mut region.upper[element]);
-            *lower = lower.min(case.region.lower.at(element));
-            *upper = upper.max(case.region.upper.at(element));
+            head: asked.head().map(str::to_owned),
+            property: text(&absolute(&self.property)),
+            outside: match answer {
+                Answer::Sat(input) => Some(asked.outside(input)),
+                _ => None,
+            },
+            region: Ends::of(asked),
+            ..Record::default()
         }
     }
-    if cases.is_empty() {
-        // No box at all: any will do.
-        region.lower.fill(0.0);
-        region.upper.fill(0.0);
-    }
-    Ok((requirement, region))
-}
-
-/// As the verification competition writes it.
-fn counterexample(network: &Network, input: &[f32]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let output = network.logits(input);
-    debug_assert_eq!(output.len(), network.elements(Point::Logits));
-    lines.extend(
-        input
-            .iter()
-            .enumerate()
-            .map(|(i, x)| format!("(X_{i} {x})")),
-    );
-    lines.extend(
-        output
-            .iter()
-            .enumerate()
-            .map(|(i, y)| format!("(Y_{i} {y})")),
-    );
-    format!("({})\n", lines.join("\n "))
-}
-
-/// The bytes of a file, or which file cannot be read.
-pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|e| Failure::Usage(format!("cannot read {}: {e}", path.display())))
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|e| unwritable(path, &e))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Usage(format!("cannot write {}: {error}", path.display()))
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

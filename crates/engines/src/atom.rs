@@ -1,7 +1,7 @@
 //! A linear comparison of neuron values, turned so that it asks for "at least 0".
 
 use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{Activation, Comparison, Input, Relation, Var};
+use deepconcolic_spec::{Comparison, Input, Relation, Var};
 
 use crate::goal::{Margin, Reason};
 
@@ -39,14 +39,10 @@ impl Scales<'_> {
     /// The tensor that a variable is an element of.
     fn point(&self, var: &Var) -> Option<Point> {
         let hidden = self.network.layers().len();
-        let point = match (var.layer, var.activation) {
-            (0, _) => return None,
-            (1, _) => Point::Input,
-            (k, _) if k == hidden + 2 => Point::Logits,
-            (k, _) if k > hidden + 2 => return None,
-            (k, Activation::Pre) => Point::Pre(k - 2),
-            (k, Activation::Post) => Point::Post(k - 2),
-        };
+        if var.layer == 0 || var.layer > hidden + 3 {
+            return None;
+        }
+        let point = var.point(hidden);
         (var.neuron < self.network.elements(point)).then_some(point)
     }
 
@@ -56,6 +52,7 @@ impl Scales<'_> {
             Point::Input => 0,
             Point::Pre(layer) | Point::Post(layer) => layer + 1,
             Point::Logits | Point::Output(_) => self.network.layers().len() + 1,
+            Point::Answer => self.network.layers().len() + 2,
         };
         self.means.get(layer).copied().unwrap_or(0.0)
     }

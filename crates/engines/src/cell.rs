@@ -10,7 +10,7 @@
 //! read with that flip. Then the goal is met layer by layer: when the shallower atoms are met, their
 //! solution is a point of the wanted cell, and rows of deeper values are taken there.
 
-use deepconcolic_network::{Nature, Network, Point};
+use deepconcolic_network::{Network, Point};
 
 use crate::cone::{Neurons, influence};
 use crate::demands::Demands;
@@ -200,7 +200,7 @@ impl<'a> Cell<'a> {
             };
             match program.solve(effort) {
                 Solved::At(point, bound) if stage == last => {
-                    let exact = self.task.network.nature() <= Nature::PiecewiseLinear;
+                    let exact = self.task.is_affine_in_cells();
                     let bound = exact.then_some(bound);
                     return match self.task.witness(&point, self.centre, bound) {
                         Some(witness) => Found::Witness(witness),
@@ -209,7 +209,7 @@ impl<'a> Cell<'a> {
                 }
                 Solved::At(point, _) => base = point,
                 // That a shallower part cannot be met is certain whichever cell is read deeper down.
-                Solved::Infeasible if self.task.network.nature() <= Nature::PiecewiseLinear => {
+                Solved::Infeasible if self.task.is_affine_in_cells() => {
                     return Found::Infeasible;
                 }
                 Solved::Infeasible | Solved::Stalled => return Found::Nothing,

@@ -33,7 +33,9 @@ pub(crate) fn influence(network: &Network, values: &[(Point, usize)]) -> Vec<Neu
             Point::Input => {}
             Point::Pre(layer) => add_conditions(network, layer, element, &mut cone),
             Point::Post(layer) => add(network, layer, element, &mut cone),
-            Point::Logits | Point::Output(_) => return vec![Neurons::All; cone.len()],
+            Point::Logits | Point::Answer | Point::Output(_) => {
+                return vec![Neurons::All; cone.len()];
+            }
         }
     }
     for layer in (0..cone.len()).rev() {

@@ -1,7 +1,7 @@
 //! What the network did on the inputs of a goal, which of them may move, and affine pieces there.
 
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
-use deepconcolic_spec::Observations;
+use deepconcolic_spec::{Input, Observations, Var};
 
 use crate::atom::{Atom, Term};
 use crate::goal::Effort;
@@ -212,11 +212,11 @@ impl Observations for Lens<'_> {
     }
 
     fn u(&self, test: usize, layer: usize, neuron: usize) -> f32 {
-        self.read(test, layer, neuron, Point::Pre)
+        self.read(test, Var::u(Input::First, layer, neuron))
     }
 
     fn v(&self, test: usize, layer: usize, neuron: usize) -> f32 {
-        self.read(test, layer, neuron, Point::Post)
+        self.read(test, Var::v(Input::First, layer, neuron))
     }
 
     fn input(&self, test: usize) -> &[f32] {
@@ -231,12 +231,7 @@ pub(crate) struct Lens<'a> {
 }
 
 impl Lens<'_> {
-    fn read(&self, test: usize, layer: usize, neuron: usize, side: fn(usize) -> Point) -> f32 {
-        let point = if layer == self.hidden + 2 {
-            Point::Logits
-        } else {
-            side(layer - 2)
-        };
-        self.observed.values(test, point)[neuron]
+    fn read(&self, test: usize, var: Var) -> f32 {
+        self.observed.values(test, var.point(self.hidden))[var.neuron]
     }
 }

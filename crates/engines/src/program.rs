@@ -42,7 +42,7 @@ pub(crate) fn depth(network: &Network, atom: &Atom) -> usize {
         Point::Input => 0,
         Point::Pre(layer) => layer,
         Point::Post(layer) => layer + usize::from(!steers(network, term)),
-        Point::Logits | Point::Output(_) => network.layers().len(),
+        Point::Logits | Point::Answer | Point::Output(_) => network.layers().len(),
     };
     atom.terms.iter().map(of).max().unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! A goal ready to be searched: its tree, its region, the tensors it looks at.
 
-use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{Activation, Assignment, Evaluator, Formula, Inputs};
+use deepconcolic_network::{Head, Nature, Network, Point};
+use deepconcolic_spec::{Assignment, Evaluator, Formula, Inputs};
 
 use crate::atom::Scales;
 use crate::demands::Demands;
@@ -106,6 +106,13 @@ impl<'a> Task<'a> {
         Some(regions)
     }
 
+    /// Whether the goal's values are affine in a cell of the network. The answer of a final Softmax or
+    /// Sigmoid is not, whatever comes before it.
+    pub fn is_affine_in_cells(&self) -> bool {
+        let smooth = self.network.head() != Head::Identity && self.points.contains(&Point::Answer);
+        !smooth && self.network.nature() <= Nature::PiecewiseLinear
+    }
+
     /// The hidden layers of which whole sets of signs must agree on both inputs.
     pub fn pairs_of_signs(&self) -> Vec<usize> {
         fn visit(tree: &Tree, into: &mut Vec<usize>) {
@@ -177,12 +184,10 @@ fn named_points(formula: &Formula, hidden: usize, into: &mut Vec<Point>) {
     match formula {
         Formula::Compare(comparison) => {
             for (_, var) in &comparison.linear.terms {
-                let point = match (var.layer, var.activation) {
-                    (0 | 1, _) => continue,
-                    (k, _) if k == hidden + 2 => Point::Logits,
-                    (k, Activation::Pre) => Point::Pre(k - 2),
-                    (k, Activation::Post) => Point::Post(k - 2),
-                };
+                if var.layer < 2 {
+                    continue;
+                }
+                let point = var.point(hidden);
                 if !into.contains(&point) {
                     into.push(point);
                 }

@@ -20,7 +20,7 @@ const ZOO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/onnx-zoo
 type Expected = (&'static str, &'static str, &'static [usize]);
 
 /// Every model of `testdata` that loads, with its hidden layers.
-const MODELS: [(&str, &[Expected]); 8] = [
+const MODELS: [(&str, &[Expected]); 9] = [
     ("mlp", &[("relu1", "Relu", &[8]), ("a2", "Relu", &[6])]),
     (
         "cnn_nchw",
@@ -40,6 +40,7 @@ const MODELS: [(&str, &[Expected]); 8] = [
         ],
     ),
     ("two_outputs", &[("relu", "Relu", &[6])]),
+    ("marks", &[("relu", "Relu", &[6])]),
     (
         "attention",
         &[("relu", "Relu", &[5, 4]), ("gate", "Sigmoid", &[5, 4])],
@@ -174,6 +175,8 @@ fn a_final_softmax_is_left_out_of_the_logits() {
     for name in ["mlp", "cnn_nhwc"] {
         let network = open(name);
         assert_eq!(network.head(), Head::Softmax, "{name}");
+        let answer = run(&network, &recorded(name, "x"), Point::Answer);
+        assert_near(name, &answer, &recorded(name, "y"), 12);
         let logits = network.logits(&recorded(name, "x"));
         assert_near(name, &logits, &recorded(name, "logits"), 12);
     }

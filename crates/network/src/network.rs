@@ -193,6 +193,8 @@ pub enum Point {
     Post(usize),
     /// The last tensor before a final Softmax or Sigmoid, if any.
     Logits,
+    /// The answer: the primary output of the model file, with its final Softmax or Sigmoid, if any.
+    Answer,
     /// An output of the model file.
     Output(usize),
 }
@@ -296,6 +298,7 @@ impl Network {
             Point::Pre(layer) => &self.layers[layer].pre,
             Point::Post(layer) => &self.layers[layer].post,
             Point::Logits => &self.logits,
+            Point::Answer => &self.outputs[self.primary].1,
             Point::Output(output) => &self.outputs[output].1,
         }
     }

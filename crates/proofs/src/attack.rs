@@ -24,9 +24,13 @@ pub(crate) struct Attack {
 }
 
 /// Splitmix64: the same points everywhere.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -181,7 +185,7 @@ impl<'a> Walker<'a> {
 }
 
 /// The centre once, then corners and inner points in turn.
-fn start(batch: usize, lane: usize, ends: &[[f64; 2]], random: &mut Random) -> Vec<f64> {
+pub(crate) fn start(batch: usize, lane: usize, ends: &[[f64; 2]], random: &mut Random) -> Vec<f64> {
     let part = |random: &mut Random| match (batch, lane) {
         (0, 0) => 0.5,
         _ if lane.is_multiple_of(2) => random.part(),

@@ -264,6 +264,7 @@ fn question(
             Some(Case {
                 region: own,
                 mut atoms,
+                replaced: false,
             }),
             0,
         ) if own == *region && atoms.len() == 1 => {

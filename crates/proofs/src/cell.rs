@@ -48,7 +48,7 @@ impl Cells<'_> {
         let (program, mut conditions) = program_of(self.network, &[&case])?;
         let conditions = conditions.pop().unwrap_or_default();
         let goal = requirement.goal();
-        let executor = Executor::new(self.network, &goal, &case);
+        let executor = Executor::new(self.network, &goal, &case, 0.0);
         let confirm = |point: &[f64]| executor.confirm(&program.inputs, point);
         let bounds = self.knowledge.bounds(&program);
         let mut ascent = Ascent::new(&program, self.knowledge.ends(&program), &bounds);

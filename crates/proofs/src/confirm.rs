@@ -1,41 +1,32 @@
 //! Execution decides: a point that bounds suggest counts only when the network, run on it, meets the
 //! goal.
 
-use deepconcolic_check::{Case, Region};
-use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{Assignment, Evaluator, Formula, InputSpace, Observations, Signature};
+use deepconcolic_check::{Case, Region, meets};
+use deepconcolic_network::Network;
+use deepconcolic_spec::{Formula, with_single};
 
 /// Checks points of one alternative.
 pub(crate) struct Executor<'a> {
     pub network: &'a Network,
-    goal: &'a Formula,
+    goal: Formula,
     region: &'a Region,
-    points: Vec<Point>,
-    depth: usize,
     /// Where the input elements that do not matter stand.
     base: Vec<f64>,
-    space: InputSpace,
+    tolerance: f64,
 }
 
 impl<'a> Executor<'a> {
-    /// Elements that a point leaves open stand at the centre of the region.
-    pub fn new(network: &'a Network, goal: &'a Formula, case: &'a Case) -> Self {
-        let mut points: Vec<Point> = Vec::new();
-        for term in case.atoms.iter().flat_map(|atom| &atom.terms) {
-            if !points.contains(&term.point) && term.point != Point::Input {
-                points.push(term.point);
-            }
-        }
+    /// Elements that a point leaves open stand at the centre of the region. Where no number of single
+    /// precision lies between the ends of an element, the nearest within the tolerance will do.
+    pub fn new(network: &'a Network, goal: &Formula, case: &'a Case, tolerance: f64) -> Self {
         let ends = case.region.lower.iter().zip(&case.region.upper);
         let centre = ends.map(|(l, u)| 0.5 * l + 0.5 * u);
         Self {
             network,
-            goal,
+            goal: goal.with_single(network.input_elements(), tolerance),
+            tolerance,
             region: &case.region,
-            points,
-            depth: Signature::of(network).depth(),
             base: centre.collect(),
-            space: InputSpace::default(),
         }
     }
 
@@ -49,22 +40,13 @@ impl<'a> Executor<'a> {
         let input: Option<Vec<f32>> = input
             .iter()
             .zip(ends)
-            .map(|(&x, (&l, &u))| inside(x, l, u))
+            .map(|(&x, (&l, &u))| {
+                let (l, u) = with_single(l, u, self.tolerance);
+                inside(x, l, u)
+            })
             .collect();
         let input = input?;
-        let trace = self
-            .network
-            .forward(&input, &Pass::keep(self.points.clone()));
-        let seen = Seen {
-            input: &input,
-            trace: &trace,
-            points: &self.points,
-            depth: self.depth,
-        };
-        let evaluator = Evaluator::new(&seen, &self.space);
-        evaluator
-            .satisfies(self.goal, Assignment::One(0))
-            .then_some(input)
+        meets(self.network, &self.goal, &input).then_some(input)
     }
 }
 
@@ -79,49 +61,4 @@ pub(crate) fn inside(x: f64, l: f64, u: f64) -> Option<f32> {
         near
     };
     (l <= f64::from(near) && f64::from(near) <= u).then_some(near)
-}
-
-/// One run, as formulas see it.
-struct Seen<'a> {
-    input: &'a [f32],
-    trace: &'a Trace<f32>,
-    points: &'a [Point],
-    depth: usize,
-}
-
-impl Seen<'_> {
-    fn value(&self, point: Point, neuron: usize) -> f32 {
-        // A value that no condition asks for is never looked at.
-        if self.points.contains(&point) {
-            self.trace.sample(point, 0)[neuron]
-        } else {
-            f32::NAN
-        }
-    }
-}
-
-impl Observations for Seen<'_> {
-    fn tests(&self) -> usize {
-        1
-    }
-
-    fn u(&self, _: usize, layer: usize, neuron: usize) -> f32 {
-        if layer == self.depth {
-            self.value(Point::Logits, neuron)
-        } else {
-            self.value(Point::Pre(layer - 2), neuron)
-        }
-    }
-
-    fn v(&self, _: usize, layer: usize, neuron: usize) -> f32 {
-        if layer == self.depth {
-            self.value(Point::Logits, neuron)
-        } else {
-            self.value(Point::Post(layer - 2), neuron)
-        }
-    }
-
-    fn input(&self, _: usize) -> &[f32] {
-        self.input
-    }
 }

@@ -6,6 +6,7 @@
 //! on the input box. Everything is computed on the part of the network that the question depends on.
 //! Claims of infeasibility carry a certificate that `deepconcolic-check` has accepted.
 
+mod answer;
 mod ascent;
 mod attack;
 mod batch;

@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deepconcolic_check::{Accepted, Digest, ProvenFacts, Region, Unsupported, cases};
+use deepconcolic_check::{Accepted, Digest, ProvenFacts, Region, Unsupported, cases, on_logits};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{Comparison, Formula, Inputs, Requirement, Var};
+use deepconcolic_spec::{Comparison, Formula, Inputs, Quantifier, Requirement, Var};
 use rayon::prelude::*;
 
 use crate::batch::{BatchLimits, Prover, add};
@@ -141,8 +141,9 @@ impl<'a> Place<'a> {
         };
         let mut vain = Vain::default();
         let mut open = self.not_shown(requirements, &mut settled);
+        let (asked_of_logits, replaced) = self.on_logits(requirements, &mut settled);
         for _ in 0..CHOICES {
-            let asked = self.conditions(requirements, &open, limits, &mut vain, &mut settled);
+            let asked = self.conditions(&asked_of_logits, &open, limits, &mut vain, &mut settled);
             if !asked {
                 break;
             }
@@ -153,8 +154,12 @@ impl<'a> Place<'a> {
             }
         }
         if limits.nodes > 0 {
-            open.retain(|&r| is_compound(&requirements[r]));
+            open.retain(|&r| is_compound(&asked_of_logits[r]));
             self.wholes(requirements, open, limits, &mut settled);
+        }
+        // A bound of a condition on the logits is none of the condition on the answer.
+        for (bound, _) in settled.bounds.iter_mut().zip(replaced).filter(|(_, r)| *r) {
+            *bound = None;
         }
         settled
     }
@@ -171,6 +176,29 @@ impl<'a> Place<'a> {
         requirements: &[Requirement],
         limits: &BatchLimits<'_>,
     ) -> Jointly {
+        let is_plain = |&r: &usize| on_logits(&requirements[r], self.network).1.total() == 0;
+        let plain: Vec<usize> = (0..requirements.len()).filter(is_plain).collect();
+        if plain.len() == requirements.len() {
+            return self.jointly(requirements, limits);
+        }
+        // Two inputs at once are searched on what bounds reach, which the answer of a Softmax is not.
+        let asked: Vec<Requirement> = plain.iter().map(|&r| requirements[r].clone()).collect();
+        let found = self.jointly(&asked, limits);
+        let head = self.network.head().kind().unwrap_or_default();
+        let beyond = Unsupported::AnswerOfTwo(head).to_string();
+        let mut reasons = vec![Some(beyond); requirements.len()];
+        for (&r, reason) in plain.iter().zip(found.reasons) {
+            reasons[r] = reason;
+        }
+        let met = found.met.into_iter();
+        Jointly {
+            accepted: found.accepted,
+            met: met.map(|(number, pair)| (plain[number], pair)).collect(),
+            reasons,
+        }
+    }
+
+    fn jointly(&mut self, requirements: &[Requirement], limits: &BatchLimits<'_>) -> Jointly {
         let accepted = self.nothing();
         let (network, region) = (self.network, self.prover.region().clone());
         let targets = joint::elements(network, requirements);
@@ -197,6 +225,34 @@ impl<'a> Place<'a> {
             accepted,
         };
         joint.settle(requirements)
+    }
+
+    /// The requirements with conditions on the logits for those on the answer of a Softmax or Sigmoid, and
+    /// which of them have such conditions.
+    fn on_logits(
+        &self,
+        requirements: &[Requirement],
+        settled: &mut Settled,
+    ) -> (Vec<Requirement>, Vec<bool>) {
+        let each = requirements.iter().zip(&mut settled.reasons);
+        let each = each.map(|(requirement, reason)| {
+            let (formula, replaced) = on_logits(requirement, self.network);
+            if replaced.total() == 0 {
+                return (requirement.clone(), false);
+            }
+            if replaced.total() == replaced.dropped {
+                let head = self.network.head().kind().unwrap_or_default();
+                *reason = Some(Unsupported::Answer(head).to_string());
+            }
+            let quantifier = Quantifier::Exists;
+            let requirement = Requirement {
+                formula,
+                quantifier,
+                ..requirement.clone()
+            };
+            (requirement, true)
+        });
+        each.unzip()
     }
 
     /// The requirements that no sample meets; samples that meet others are witnesses.

@@ -11,6 +11,7 @@ use deepconcolic_network::{Element, Network};
 use deepconcolic_spec::{Formula, Requirement};
 use rayon::prelude::*;
 
+use crate::answer::Climb;
 use crate::ascent::{Ascent, Part, Reached, Steps};
 use crate::attack::Attack;
 use crate::confirm::Executor;
@@ -38,6 +39,9 @@ pub struct Limits<'a> {
     pub few_inputs: usize,
     /// Counts the parts that are bounded.
     pub spent: Option<&'a AtomicUsize>,
+    /// How far a witness may be outside the region in elements in which no number of single precision
+    /// lies in it. Proofs are of the region as it is.
+    pub tolerance: f64,
 }
 
 impl Default for Limits<'_> {
@@ -49,6 +53,7 @@ impl Default for Limits<'_> {
             attacks: 4,
             few_inputs: 12,
             spent: None,
+            tolerance: 0.0,
         }
     }
 }
@@ -81,6 +86,15 @@ pub fn prove(
     let alternatives = cases(requirement, network, region)?;
     let goal = requirement.goal();
     let mut proofs: Vec<Option<Proof>> = vec![None; alternatives.len()];
+    let replaced = alternatives.iter().any(|case| case.replaced);
+    if replaced && let Some(input) = climb(network, &goal, &alternatives, limits, 1) {
+        return Ok(Verdict::Witness(input));
+    }
+    if replaced && alternatives.iter().any(|case| case.atoms.is_empty()) {
+        let more = climb(network, &goal, &alternatives, limits, MORE);
+        let head = network.head().kind().unwrap_or_default();
+        return more.map(Verdict::Witness).ok_or(Unsupported::Answer(head));
+    }
     let mut scenes = Vec::new();
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
@@ -99,7 +113,11 @@ pub fn prove(
                 }
             }
             Answer::Witness(input) => return Ok(Verdict::Witness(input)),
-            Answer::Open(bound) => return Ok(Verdict::Open { bound }),
+            Answer::Open(bound) => {
+                let more = || climb(network, &goal, &alternatives, limits, MORE);
+                let found = replaced.then(more).flatten();
+                return Ok(found.map_or(Verdict::Open { bound }, Verdict::Witness));
+            }
         }
     }
     let certificate = Certificate {
@@ -119,6 +137,38 @@ pub fn prove(
         Ok(accepted) => Verdict::Infeasible(Box::new(accepted)),
         // What the checker does not accept is not claimed.
         Err(_) => Verdict::Open { bound: 0.0 },
+    })
+}
+
+/// Looks for an input that meets conditions on the answer of a Softmax or Sigmoid; takes at most a part of
+/// the time that is left.
+fn climb(
+    network: &Network,
+    goal: &Formula,
+    alternatives: &[Case],
+    limits: &Limits<'_>,
+    batches: usize,
+) -> Option<Vec<f32>> {
+    let boxes = boxes(alternatives);
+    let now = Instant::now();
+    let share = CLIMBS * boxes.len() as u32;
+    let normal = goal.nnf();
+    boxes.iter().enumerate().find_map(|(number, members)| {
+        let case = &alternatives[members[0]];
+        let end = limits
+            .deadline
+            .map(|end| now + end.saturating_duration_since(now) / share * (number as u32 + 1));
+        let executor = Executor::new(network, goal, case, limits.tolerance);
+        let all: Vec<usize> = (0..network.input_elements()).collect();
+        let climb = Climb {
+            network,
+            goal: &normal,
+            region: &case.region,
+            batches: batches * limits.attacks.div_ceil(ATTACKS_A_CLIMB),
+            is_over: &|| end.is_some_and(|end| Instant::now() >= end),
+            confirm: &|point| executor.confirm(&all, point),
+        };
+        climb.run(batches as u64)
     })
 }
 
@@ -183,6 +233,12 @@ const SHARES: [usize; 4] = [16, 16, 8, 2];
 static NOBODY: AtomicUsize = AtomicUsize::new(0);
 /// Small networks can be attacked this many coefficients' worth as often.
 const CHEAP: usize = 1 << 20;
+/// Climbs may take this part of the time that is left.
+const CLIMBS: u32 = 3;
+/// Batches of starts for a climb once proofs are at their end.
+const MORE: usize = 8;
+/// Attacks asked for that are worth one batch of starts for a climb.
+const ATTACKS_A_CLIMB: usize = 4;
 /// Nodes for each alternative in the first round, and how many times more in each further one: an
 /// alternative that has a witness must not wait for one that is hard to refute.
 const FIRST_ROUND: usize = 256;
@@ -191,12 +247,12 @@ const ROUND_FACTOR: usize = 8;
 impl<'a> Scene<'a> {
     fn new(
         network: &'a Network,
-        goal: &'a Formula,
+        goal: &Formula,
         limits: &'a Limits<'a>,
         cases: Vec<&'a Case>,
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
-        let executor = |case: &&'a Case| Executor::new(network, goal, case);
+        let executor = |case: &&'a Case| Executor::new(network, goal, case, limits.tolerance);
         let most = limits.work / program.terms().max(1);
         let limits = Limits {
             nodes: limits.nodes.min(most.max(1)),

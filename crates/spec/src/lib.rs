@@ -27,7 +27,7 @@ pub use norm::{InputSpace, Norm, Pixels};
 pub use requirement::{
     Activation, Assignment, Bound, Comparison, Evaluator, Family, Formula, Input, InputBox, Inputs,
     Linear, Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
-    RequirementFile, RequirementSet, Var,
+    RequirementFile, RequirementSet, TOLERANCE, Var, has_single, with_single,
 };
 pub use search_space::{Extent, SearchSpace, Validity};
 pub use signature::{LayerSignature, Signature};

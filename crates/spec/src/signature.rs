@@ -1,6 +1,6 @@
 //! What a requirement needs to know of a network: its layers' names, numbers and sizes.
 
-use deepconcolic_network::{Network, Point};
+use deepconcolic_network::{Head, Network, Point};
 
 use crate::suggestion::nearest;
 
@@ -12,7 +12,8 @@ const LISTED: usize = 8;
 pub struct LayerSignature {
     /// The layer's name in the model file.
     pub name: String,
-    /// The paper's number: 1 the input, 2..K-1 the hidden layers, K the logits.
+    /// The paper's number: 1 the input, 2..K-1 the hidden layers, K the logits; K+1 an output that is not
+    /// the logits themselves.
     pub number: usize,
     /// How many neurons it has.
     pub neurons: usize,
@@ -34,6 +35,8 @@ pub struct LayerSignature {
 pub struct Signature {
     /// The layers, input first and logits last.
     pub layers: Vec<LayerSignature>,
+    /// The output, where a final Softmax or Sigmoid makes it from the logits. None if it is the logits.
+    pub output: Option<LayerSignature>,
 }
 
 impl Signature {
@@ -52,7 +55,10 @@ impl Signature {
         if let Some(logits) = layers.last_mut() {
             logits.hidden = false;
         }
-        Self { layers }
+        Self {
+            layers,
+            output: None,
+        }
     }
 
     /// The layers of a network.
@@ -71,13 +77,21 @@ impl Signature {
                 hidden: true,
             });
         }
-        layers.push(LayerSignature {
-            name: "output".into(),
-            number: layers.len() + 1,
-            neurons: network.elements(Point::Logits),
+        let last = |name: &str, number: usize, point: Point| LayerSignature {
+            name: name.into(),
+            number,
+            neurons: network.elements(point),
             hidden: false,
-        });
-        Self { layers }
+        };
+        let depth = layers.len() + 1;
+        let output = if network.head() == Head::Identity {
+            layers.push(last("output", depth, Point::Logits));
+            None
+        } else {
+            layers.push(last("logits", depth, Point::Logits));
+            Some(last("output", depth + 1, Point::Answer))
+        };
+        Self { layers, output }
     }
 
     /// The paper's K: the number of the logits.
@@ -85,17 +99,28 @@ impl Signature {
         self.layers.last().map_or(0, |layer| layer.number)
     }
 
+    /// The number of the output: K where it is the logits, else K+1.
+    pub fn answer(&self) -> usize {
+        let output = self.output.as_ref();
+        output.map_or(self.depth(), |output| output.number)
+    }
+
+    /// All layers, the output last.
+    fn all(&self) -> impl Iterator<Item = &LayerSignature> {
+        self.layers.iter().chain(&self.output)
+    }
+
     /// The layer with this number.
     pub fn layer(&self, number: usize) -> Option<&LayerSignature> {
         let direct = number.checked_sub(1).and_then(|at| self.layers.get(at));
         direct
             .filter(|layer| layer.number == number)
-            .or_else(|| self.layers.iter().find(|layer| layer.number == number))
+            .or_else(|| self.all().find(|layer| layer.number == number))
     }
 
     /// The layer with this name in the model file.
     pub fn named(&self, name: &str) -> Option<&LayerSignature> {
-        self.layers.iter().find(|layer| layer.name == name)
+        self.all().find(|layer| layer.name == name)
     }
 
     /// How many input elements there are.
@@ -105,7 +130,7 @@ impl Signature {
 
     /// The hint after an unknown name: the nearest one, and what there is.
     pub(crate) fn hint(&self, name: &str) -> String {
-        let known = self.layers.iter().map(|layer| layer.name.as_str());
+        let known = self.all().map(|layer| layer.name.as_str());
         match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`? {}", self.list()),
             None => self.list(),
@@ -115,14 +140,13 @@ impl Signature {
     /// What layers there are, in words.
     pub(crate) fn list(&self) -> String {
         let list: Vec<String> = self
-            .layers
-            .iter()
+            .all()
             .take(LISTED)
             .map(|layer| format!("{} `{}`", layer.number, layer.name))
             .collect();
-        let more = match self.layers.len().saturating_sub(LISTED) {
+        let more = match self.all().count().saturating_sub(LISTED) {
             0 => String::new(),
-            more => format!(" and {more} more, the last is {}", self.depth()),
+            more => format!(" and {more} more, the last is {}", self.answer()),
         };
         format!("the layers are {}{more}", list.join(", "))
     }

@@ -9,6 +9,7 @@ use deepconcolic_network::Point;
 use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
 use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Var};
 
+use crate::answer::Answer;
 use crate::inference::joint::{self, Conjunction};
 use crate::question::{Atom, Reader, Term};
 
@@ -62,7 +63,8 @@ fn rank(point: Point) -> (usize, usize) {
         Point::Pre(layer) => (1, layer),
         Point::Post(layer) => (2, layer),
         Point::Logits => (3, 0),
-        Point::Output(output) => (4, output),
+        Point::Answer => (4, 0),
+        Point::Output(output) => (5, output),
     }
 }
 
@@ -116,6 +118,7 @@ impl Facts {
 #[derive(Debug, Clone)]
 pub struct Deduction {
     reader: Reader,
+    answer: Option<Answer>,
     /// What holds in every box, and what holds in each.
     everywhere: Facts,
     local: Vec<Facts>,
@@ -131,10 +134,12 @@ pub(crate) struct Fact {
 }
 
 impl Deduction {
-    /// Nothing is known yet of so many boxes, for a network of so many layers.
-    pub(crate) fn new(depth: usize, boxes: usize) -> Self {
+    /// Nothing is known yet of so many boxes, for a network of so many layers. Conditions on an answer are
+    /// replaced by conditions on the logits if it is given, and else refuted by nothing.
+    pub(crate) fn new(depth: usize, boxes: usize, answer: Option<Answer>) -> Self {
         Self {
             reader: Reader { depth },
+            answer,
             everywhere: Facts::default(),
             local: vec![Facts::default(); boxes],
         }
@@ -179,6 +184,10 @@ impl Deduction {
             return true;
         }
         let goal = requirement.goal().nnf();
+        let goal = match &self.answer {
+            Some(answer) => answer.replace(&goal).0,
+            None => goal,
+        };
         self.refutes(&places, &goal) || self.refutes_jointly(&places, &goal)
     }
 

@@ -10,6 +10,7 @@ use deepconcolic_spec::criteria::{BitSet, Pairs};
 use deepconcolic_spec::{Formula, Requirement, Signature};
 
 use crate::accepted::Accepted;
+use crate::answer::{Answer, on_logits};
 use crate::certificate::{Entry, Region};
 use crate::digest::Digest;
 use crate::error::Rejection;
@@ -33,13 +34,16 @@ impl ProvenFacts {
     /// Nothing yet, of a model with this fingerprint.
     pub fn new(network: &Network, model: Digest, boxes: Vec<Region>) -> Self {
         let signature = Signature::of(network);
-        let nothing = Deduction::new(signature.depth(), boxes.len());
+        let nothing = |answer| Deduction::new(signature.depth(), boxes.len(), answer);
+        let real = nothing(Answer::of(network));
+        // What follows for real answers of a Softmax need not for executed ones.
+        let executed = nothing(None);
         Self {
             signature,
             model,
             boxes,
-            executed: nothing.clone(),
-            real: nothing,
+            executed,
+            real,
         }
     }
 
@@ -140,7 +144,7 @@ impl ProvenFacts {
 /// The conditions that a requirement is, all of them together; none if it is anything else or asks for a
 /// box of its own.
 fn conditions(network: &Network, requirement: &Requirement, region: &Region) -> Vec<Atom> {
-    if !is_conjunction(&requirement.goal().nnf()) {
+    if !is_conjunction(&on_logits(requirement, network).0) {
         return Vec::new();
     }
     let alternatives = cases(requirement, network, region).unwrap_or_default();

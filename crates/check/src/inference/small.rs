@@ -217,7 +217,7 @@ fn nothing_is_inferred_that_some_inputs_meet() {
         let facts = true_facts(&pool, &region);
         let met: Vec<bool> = formulas.iter().map(|f| is_met(f, &region)).collect();
         for round in 0..4 {
-            let mut known = Deduction::new(DEPTH, 1);
+            let mut known = Deduction::new(DEPTH, 1, None);
             for fact in &facts {
                 // All of them, then some.
                 if round == 0 || random.below(1 << round) == 0 {
@@ -248,7 +248,7 @@ fn what_one_box_says_holds_in_that_box() {
     let (mut inferred, mut split) = (0, 0);
     for number in (0..regions.len()).step_by(3) {
         let both = [&regions[number], &regions[(number * 7 + 5) % regions.len()]];
-        let mut known = Deduction::new(DEPTH, 2);
+        let mut known = Deduction::new(DEPTH, 2, None);
         for (place, region) in both.iter().enumerate() {
             for fact in true_facts(&pool, region) {
                 known.add(&fact, &[place]);
@@ -266,7 +266,7 @@ fn what_one_box_says_holds_in_that_box() {
         }
     }
     assert!(inferred > 500 && split > 500, "{inferred} {split}");
-    let nothing = Deduction::new(DEPTH, 0);
+    let nothing = Deduction::new(DEPTH, 0, None);
     assert!(asked.iter().all(|asked| !nothing.refute(asked)));
 }
 
@@ -274,7 +274,7 @@ fn what_one_box_says_holds_in_that_box() {
 fn a_condition_follows_exactly_when_no_input_meets_it() {
     let pool = conditions(2);
     for region in regions() {
-        let mut known = Deduction::new(DEPTH, 1);
+        let mut known = Deduction::new(DEPTH, 1, None);
         for fact in true_facts(&pool, &region) {
             known.add(&fact, &[0]);
         }
@@ -362,7 +362,7 @@ fn pairs_of_neurons_that_are_inferred_impossible_are() {
             .enumerate()
             .filter(|(p, _)| mask >> p & 1 == 1);
         let region: Vec<Values> = mine.map(|(_, values)| *values).collect();
-        let mut known = Deduction::new(DEPTH, 1);
+        let mut known = Deduction::new(DEPTH, 1, None);
         for fact in true_facts(&pool, &region) {
             known.add(&fact, &[0]);
         }
@@ -386,7 +386,7 @@ fn values_that_grow_enough_are_not_inferred_to_stay() {
         let values: Vec<f64> = mine.map(|(_, v)| *v).collect();
         let (low, high) = (values[0], values[values.len() - 1]);
         for sigma in [1.5, 2.0] {
-            let mut known = Deduction::new(DEPTH, 1);
+            let mut known = Deduction::new(DEPTH, 1, None);
             let u = neuron(Input::First, 0);
             known.add(&fact(&[&compare(&u, high, Relation::Gt)]), &[0]);
             known.add(&fact(&[&compare(&u, low, Relation::Lt)]), &[0]);

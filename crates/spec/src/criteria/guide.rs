@@ -4,7 +4,7 @@
 //! Only requirements on one input can be steered this way. A search knows nothing of criteria but
 //! this.
 
-use deepconcolic_network::{Network, Point, Seed, Trace};
+use deepconcolic_network::{Head, Network, Point, Seed, Trace};
 
 use super::bit_set::BitSet;
 
@@ -17,7 +17,8 @@ const LEAST_MARGIN: f64 = 1e-6;
 /// different layers on one scale, and set the margin that rounding in another runtime must not eat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Means {
-    /// By the paper's number, from 0: input, hidden layers, logits.
+    /// By the paper's number, from 0: input, hidden layers, logits, and the output where it is not the
+    /// logits.
     layers: Vec<f64>,
 }
 
@@ -49,6 +50,7 @@ impl Means {
             .into_iter()
             .chain(hidden)
             .chain([Point::Logits])
+            .chain((network.head() != Head::Identity).then_some(Point::Answer))
             .collect()
     }
 

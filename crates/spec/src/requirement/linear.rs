@@ -24,7 +24,8 @@ pub enum Activation {
     Post,
 }
 
-/// One value: `u[x][k,i]` or `v[x][k,i]`. In layers 1 and K, which have no activation, u is v.
+/// One value: `u[x][k,i]` or `v[x][k,i]`. In layer 1, the logits K and the output K+1 of a network that
+/// ends in a Softmax or Sigmoid, u is v.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Var {
     /// Of which input.
@@ -67,6 +68,7 @@ impl Var {
         match (self.layer, self.activation) {
             (1, _) => Point::Input,
             (k, _) if k == hidden + 2 => Point::Logits,
+            (k, _) if k == hidden + 3 => Point::Answer,
             (k, Activation::Pre) => Point::Pre(k - 2),
             (k, Activation::Post) => Point::Post(k - 2),
         }

@@ -81,6 +81,7 @@ impl Display for Layer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             LayerKind::Input => f.write_str("input"),
+            LayerKind::Logits => f.write_str("logits"),
             LayerKind::Output => f.write_str("output"),
             LayerKind::Quoted(name) => f.write_str(&quoted(name)),
             LayerKind::Index(index) => write!(f, "{index}"),

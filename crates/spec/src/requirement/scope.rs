@@ -186,7 +186,8 @@ impl<'a> Scope<'a> {
     pub fn layer_number(&self, layer: &Layer) -> Checked<Interval> {
         match &layer.kind {
             LayerKind::Input => Ok(Interval::point(1)),
-            LayerKind::Output => Ok(Interval::point(self.signature.depth() as i64)),
+            LayerKind::Logits => Ok(Interval::point(self.signature.depth() as i64)),
+            LayerKind::Output => Ok(Interval::point(self.signature.answer() as i64)),
             LayerKind::Quoted(name) => self.named(name, layer.span),
             LayerKind::Index(Index::Variable(name)) if self.value(&name.text).is_none() => {
                 self.named(&name.text, layer.span)

@@ -75,7 +75,9 @@ pub(super) struct Layer {
 pub(super) enum LayerKind {
     /// `input`
     Input,
-    /// `output` or `logits`
+    /// `logits`
+    Logits,
+    /// `output`
     Output,
     /// A name in quotes.
     Quoted(String),

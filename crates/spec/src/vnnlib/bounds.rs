@@ -109,6 +109,47 @@ fn limits(formula: &Formula) -> (Vec<(usize, Limit)>, bool) {
     (limits, exact && closed)
 }
 
+/// Whether no input of a box meets a comparison, which then speaks of inputs alone.
+pub(super) fn excludes(formula: &Formula, lower: &[f64], upper: &[f64]) -> bool {
+    let Formula::Compare(Comparison { linear, relation }) = formula else {
+        return false;
+    };
+    if linear.terms.iter().any(|(_, var)| var.layer != 1) {
+        return false;
+    }
+    // The largest value of the sum times the sign, rounded up.
+    let most = |sign: f64| {
+        let terms = linear.terms.iter();
+        terms.fold(sign * linear.constant, |sum, &(weight, var)| {
+            let (low, high) = (lower[var.neuron], upper[var.neuron]);
+            let weight = sign * weight;
+            let end = if weight > 0.0 { high } else { low };
+            (sum + (weight * end).next_up()).next_up()
+        })
+    };
+    // With one term of weight 1 there is nothing to round.
+    let exact = match linear.terms[..] {
+        [] => Some(linear.constant..=linear.constant),
+        [(weight, var)] if weight.to_bits() == 1.0_f64.to_bits() => {
+            Some(lower[var.neuron]..=upper[var.neuron])
+        }
+        _ => None,
+    };
+    let at = if linear.terms.is_empty() {
+        0.0
+    } else {
+        -linear.constant
+    };
+    match (relation, exact) {
+        (Relation::Gt, Some(range)) => *range.end() <= at,
+        (Relation::Lt, Some(range)) => *range.start() >= at,
+        (Relation::Ge | Relation::Gt, _) => most(1.0) < 0.0,
+        (Relation::Le | Relation::Lt, _) => most(-1.0) < 0.0,
+        (Relation::Eq, _) => most(1.0) < 0.0 || most(-1.0) < 0.0,
+        (Relation::Ne, _) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,6 +64,8 @@ pub struct Property {
     outputs: usize,
     /// Over layer 1 and [`OUTPUT`].
     cases: Vec<Case>,
+    /// Boxes without any input.
+    empty: usize,
 }
 
 impl Property {
@@ -91,10 +93,16 @@ impl Property {
         self.outputs
     }
 
+    /// How many of its boxes hold no input at all: a lower bound lies above the upper one, or a condition on
+    /// the inputs alone cannot be met in them. They have no part in [`cases`](Self::cases).
+    pub fn empty_boxes(&self) -> usize {
+        self.empty
+    }
+
     /// The boxes and their constraints over this network's layers; a counterexample lies in one
     /// of them. None, when every box of the file is empty.
     pub fn cases(&self, signature: &Signature) -> Result<Vec<Case>, Error> {
-        let output = signature.depth();
+        let output = signature.answer();
         let outputs = signature.layer(output).map_or(0, |layer| layer.neurons);
         agree("inputs (X)", self.inputs, signature.inputs())?;
         agree("outputs (Y)", self.outputs, outputs)?;
@@ -174,13 +182,16 @@ fn read(text: &str) -> Checked<Property> {
         let fault = Fault::new(Span::default(), "this property declares no input");
         return Err(fault.hint("an input is declared by (declare-const X_0 Real)"));
     }
+    let partials = bounds::cases(&Formula::And(script.asserts).nnf());
+    let boxes = partials.len();
     let mut cases = Vec::new();
-    for partial in bounds::cases(&Formula::And(script.asserts).nnf()) {
+    for partial in partials {
         cases.extend(case(partial, &inputs)?);
     }
     Ok(Property {
         inputs: inputs.len(),
         outputs,
+        empty: boxes - cases.len(),
         cases,
     })
 }
@@ -208,6 +219,13 @@ fn case(partial: Partial, declared: &[Span]) -> Checked<Option<Case>> {
         return Err(fault.hint(format!(
             "every input needs both, as in (assert ({sign} X_{input} 1.0)), in each case of an `or`"
         )));
+    }
+    if partial
+        .rest
+        .iter()
+        .any(|rest| bounds::excludes(rest, &lower, &upper))
+    {
+        return Ok(None);
     }
     Ok(Some(Case {
         region: InputBox {

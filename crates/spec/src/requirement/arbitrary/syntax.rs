@@ -55,6 +55,7 @@ fn index() -> impl Strategy<Value = Index> + Clone {
 fn layer() -> impl Strategy<Value = Layer> + Clone {
     let kind = prop_oneof![
         Just(LayerKind::Input),
+        Just(LayerKind::Logits),
         Just(LayerKind::Output),
         ".*".prop_map(LayerKind::Quoted),
         index().prop_map(LayerKind::Index),

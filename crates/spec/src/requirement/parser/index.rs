@@ -18,9 +18,13 @@ impl Parser<'_> {
                 self.advance()?;
                 LayerKind::Input
             }
-            Kind::Word("output" | "logits") => {
+            Kind::Word("output") => {
                 self.advance()?;
                 LayerKind::Output
+            }
+            Kind::Word("logits") => {
+                self.advance()?;
+                LayerKind::Logits
             }
             _ => LayerKind::Index(self.index()?),
         };
