@@ -36,7 +36,7 @@ MUTANTS = [
     ("a negative weight keeps the ends", BACKWARD, "if weight < 0.0 { (u, l) } else { (l, u) }", "(l, u)", UNITS),
     ("the wrong line by the sign of a coefficient", BACKWARD, "a[lane] >= 0.0", "a[lane] < 0.0", PULL),
     ("the wrong end by the sign of a coefficient", BACKWARD, "if a[lane] < 0.0 { high[lane] } else { low[lane] }", "if a[lane] < 0.0 { low[lane] } else { high[lane] }", PULL),
-    ("magnitudes of sums are not counted", BACKWARD, "self.mass[lane] += a[lane].abs() * mass;", "", PULL),
+    ("magnitudes of sums are not counted", BACKWARD, "self.mass[lane] += a[lane].abs() * mass;", "", (LIB, "coefficients_that_cancel")),
     ("the size of a unit is that of its nearer end", BACKWARD, "size.min(l.abs().max(u.abs()))", "size.min(l.abs().min(u.abs()))", UNITS),
     # Bounds of units.
     ("a lower bound from the upper pull", CONTEXT, "l.max(lower[2 * pair])", "l.max(-lower[2 * pair + 1])", UNITS),
@@ -48,7 +48,6 @@ MUTANTS = [
     ("the value at a point is taken as exact", LINE, "[value - error, value + error]", "[value, value]", LINES),
     ("an underflow is taken as exact", LINE, "let nothing = part.slope == 0.0 || x == 0.0;", "let nothing = rise == 0.0;", LINES),
     ("a straight part is taken to meet the next", LINE, "line(more(left.intercept, gap))", "line(left.intercept)", LINES),
-    ("lines above are taken to meet", LINE, "more(cut, gap(parts))", "cut", LINES),
     # Small boxes.
     ("small boxes: the wrong line", NARROW, "a[lane] >= 0.0", "a[lane] < 0.0", SMALL_BOXES),
     ("small boxes: the wrong end", NARROW, "if a[lane] < 0.0 { high } else { low }", "if a[lane] < 0.0 { low } else { high }", SMALL_BOXES),

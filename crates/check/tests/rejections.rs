@@ -81,7 +81,7 @@ fn factors_must_be_positive_numbers() {
         assert!(!is_accepted(FALSE, vec![leaf(factor, &[])]), "{factor}");
     }
     // Turned round, a condition that is met everywhere would be refuted.
-    let met = "exists x: u[x][3,0] >= -1";
+    let met = "exists x: u[x][3,0] >= -3";
     assert!(!is_accepted(met, vec![leaf(-1.0, &[])]));
 }
 

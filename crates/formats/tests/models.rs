@@ -20,7 +20,7 @@ const ZOO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/onnx-zoo
 type Expected = (&'static str, &'static str, &'static [usize]);
 
 /// Every model of `testdata` that loads, with its hidden layers.
-const MODELS: [(&str, &[Expected]); 8] = [
+const MODELS: [(&str, &[Expected]); 9] = [
     ("mlp", &[("relu1", "Relu", &[8]), ("a2", "Relu", &[6])]),
     (
         "cnn_nchw",

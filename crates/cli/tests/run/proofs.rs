@@ -38,7 +38,21 @@ fn checked(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, 
     assert!(summary["executions"]["nodes"].as_u64().unwrap() > 0);
     let said = format!("; {infeasible} requirements cannot be met");
     assert!(text.contains(&said), "{text}");
+    if infeasible > 0 {
+        assert!(covered_executions(&text) <= infeasible, "{text}");
+    }
     (run, infeasible)
+}
+
+/// For how many requirements `check` says that executions cannot meet them either.
+fn covered_executions(text: &str) -> usize {
+    let line = text
+        .lines()
+        .find(|line| line.contains("in any order of summation"));
+    let line = line.expect("check says it");
+    assert!(line.ends_with("cannot meet them either"), "{line}");
+    let count = line.split(' ').nth(1).expect("for N of them");
+    count.parse().expect("a number")
 }
 
 /// The same, where nothing that random tests cover is infeasible.
@@ -86,6 +100,9 @@ fn formulas_of_every_form() {
     let (run, _) = settled(&bed, "own", TABLE, &flags);
     let (state, _) = run.requirements();
     assert_eq!(state, [2, 2, 2, 2, 2, 2, 1]);
+    // All of them by far.
+    let (_, text) = check(&run);
+    assert_eq!(covered_executions(&text), 6, "{text}");
 }
 
 #[test]
