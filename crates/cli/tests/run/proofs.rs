@@ -101,7 +101,7 @@ fn formulas_of_every_form() {
     let (state, _) = run.requirements();
     assert_eq!(state, [2, 2, 2, 2, 2, 2, 1]);
     // All of them by far.
-    let (_, text) = check(&run);
+    let (_, text) = check(&run, &[]);
     assert_eq!(covered_executions(&text), 6, "{text}");
 }
 
