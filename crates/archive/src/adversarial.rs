@@ -1,11 +1,12 @@
 //! `adversarial/`: the adversarial tests with their true labels, ready for retraining, and as pictures.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
-use deepconcolic_concolic::oracle::{Judgement, Verdict};
-use deepconcolic_dataset::write::{NpzWriter, write_png, write_png_16};
-use deepconcolic_spec::{Domain, Truth};
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::write::{AtomicFile, NpzWriter, png_contents, png_contents_16};
+use deepconcolic_spec::Domain;
 
 use crate::error::ArchiveError;
 use crate::picture::Picture;
@@ -16,20 +17,117 @@ const PICTURES: usize = 1000;
 /// The largest value of a pixel with 8 bits, and with 16.
 const EIGHT: u16 = 255;
 const SIXTEEN: u16 = 65535;
+/// The arrays of all adversarial tests.
+pub const ADVERSARIAL_TABLE: &str = "adversarial.npz";
 
-/// The class a test should have; -1 where its answer is no class.
-fn class(judgement: &Judgement) -> i64 {
-    match judgement.truth {
-        Some(Truth::Class(class)) => class,
-        Some(Truth::Values(_)) | None => -1,
-    }
+/// `adversarial.npz`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct AdversarialTable {
+    /// The inputs, one after the other.
+    pub x: Vec<f32>,
+    /// The classes they should have (`y`); empty where the answer is a quantity.
+    pub classes: Vec<i64>,
+    /// The quantities they should have (`y`), and those that the network gives (`output`), test after test;
+    /// empty where the answer is a class.
+    pub quantities: Vec<f64>,
+    /// What the network gives instead.
+    pub output: Vec<f64>,
+    /// The classes the network gives them.
+    pub label: Vec<i64>,
+    /// Their rows in the suite.
+    pub test: Vec<i64>,
+    /// The references they were judged by, by their numbers.
+    pub reference: Vec<i64>,
+    /// How far those are.
+    pub distance: Vec<f32>,
 }
 
-/// The quantities a test should have.
-fn quantities(judgement: &Judgement) -> &[f64] {
-    match &judgement.truth {
-        Some(Truth::Values(values)) => values,
-        Some(Truth::Class(_)) | None => &[],
+impl AdversarialTable {
+    /// The adversarial tests of a suite with inputs of so many elements.
+    pub fn of(suite: &SuiteTable, elements: usize) -> Self {
+        let chosen: Vec<usize> = suite.adversarial().collect();
+        let pick = |column: &[i64]| chosen.iter().map(|&t| column[t]).collect();
+        let outputs = suite.outputs();
+        let rows = |all: &[f64]| -> Vec<f64> {
+            let row = |&t: &usize| all[t * outputs..(t + 1) * outputs].iter().copied();
+            chosen.iter().flat_map(row).collect()
+        };
+        let input = |&t: &usize| &suite.x[t * elements..(t + 1) * elements];
+        let distance = |&t: &usize| suite.reference_distance[t] as f32;
+        Self {
+            x: chosen.iter().flat_map(input).copied().collect(),
+            classes: if outputs == 0 {
+                pick(&suite.reference_label)
+            } else {
+                Vec::new()
+            },
+            quantities: rows(&suite.reference_output),
+            output: rows(&suite.output),
+            label: pick(&suite.label),
+            test: chosen.iter().map(|&t| t as i64).collect(),
+            reference: pick(&suite.reference),
+            distance: chosen.iter().map(distance).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.test.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.test.is_empty()
+    }
+
+    /// The name of the picture of a row.
+    fn picture(&self, row: usize) -> String {
+        let test = self.test[row];
+        match self.classes.get(row) {
+            Some(truth) => format!("{test:06}-{truth}-as-{}.png", self.label[row]),
+            None => format!("{test:06}.png"),
+        }
+    }
+
+    /// Reads it back.
+    pub fn read(path: &Path) -> Result<Self, ArchiveError> {
+        let mut file = NpzReader::open(path)?;
+        let mut table = Self {
+            x: file.read("x")?.values,
+            label: file.read("label")?.values,
+            test: file.read("test")?.values,
+            reference: file.read("reference")?.values,
+            distance: file.read("distance")?.values,
+            ..Self::default()
+        };
+        if file.shape("output").is_some() {
+            table.quantities = file.read("y")?.values;
+            table.output = file.read("output")?.values;
+        } else {
+            table.classes = file.read("y")?.values;
+        }
+        Ok(table)
+    }
+
+    fn write(&self, path: &Path, shape: &[usize]) -> Result<(), ArchiveError> {
+        let count = self.len();
+        let mut whole = vec![count];
+        whole.extend(shape);
+        let mut file = NpzWriter::create(path)?;
+        file.add("x", &whole, &self.x)?;
+        if self.output.is_empty() {
+            file.add("y", &[count], &self.classes)?;
+        } else {
+            let wide = [count, self.output.len() / count.max(1)];
+            let narrow = if wide[1] == 1 { &wide[..1] } else { &wide };
+            file.add("y", narrow, &self.quantities)?;
+            file.add("output", &wide, &self.output)?;
+        }
+        file.add("label", &[count], &self.label)?;
+        file.add("test", &[count], &self.test)?;
+        file.add("reference", &[count], &self.reference)?;
+        file.add("distance", &[count], &self.distance)?;
+        Ok(file.finish()?)
     }
 }
 
@@ -41,121 +139,97 @@ fn quantities(judgement: &Judgement) -> &[f64] {
 pub fn write_adversarial(
     folder: &Path,
     suite: &SuiteTable,
-    judgements: &[Judgement],
     shape: &[usize],
     domain: &Domain,
 ) -> Result<Vec<String>, ArchiveError> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(ArchiveError::io(folder, "replace"))?;
     }
-    let chosen: Vec<usize> = (0..judgements.len())
-        .filter(|&t| judgements[t].verdict == Verdict::Adversarial)
-        .collect();
-    if chosen.is_empty() {
+    let table = AdversarialTable::of(suite, shape.iter().product());
+    if table.is_empty() {
         return Ok(Vec::new());
     }
     fs::create_dir_all(folder).map_err(ArchiveError::io(folder, "create"))?;
-    let elements: usize = shape.iter().product();
-    let input = |t: usize| &suite.x[t * elements..(t + 1) * elements];
-    let count = chosen.len();
-    let mut whole = vec![count];
-    whole.extend(shape);
-    let x: Vec<f32> = chosen.iter().flat_map(|&t| input(t)).copied().collect();
-    let column =
-        |value: &dyn Fn(usize) -> i64| chosen.iter().map(|&t| value(t)).collect::<Vec<_>>();
-    let distances: Vec<f32> = chosen
-        .iter()
-        .map(|&t| judgements[t].distance as f32)
-        .collect();
-    let mut file = NpzWriter::create(&folder.join("adversarial.npz"))?;
-    file.add("x", &whole, &x)?;
-    let values: Vec<f64> = chosen
-        .iter()
-        .flat_map(|&t| quantities(&judgements[t]))
-        .copied()
-        .collect();
-    if values.is_empty() {
-        file.add("y", &[count], &column(&|t| class(&judgements[t])))?;
-    } else {
-        let each = values.len() / count;
-        let wide = [count, each];
-        let shape = if each == 1 { &wide[..1] } else { &wide };
-        file.add("y", shape, &values)?;
-        let outputs = suite.outputs();
-        let row = |&t: &usize| &suite.output[t * outputs..(t + 1) * outputs];
-        let output: Vec<f64> = chosen.iter().flat_map(row).copied().collect();
-        file.add("output", &[count, outputs], &output)?;
+    table.write(&folder.join(ADVERSARIAL_TABLE), shape)?;
+    let drawn = draw(folder, &table, shape, domain)?;
+    for (name, contents) in &drawn.pictures {
+        let path = folder.join(name);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(contents)
+            .map_err(ArchiveError::io(&path, "write"))?;
+        file.commit()?;
     }
-    file.add("label", &[count], &column(&|t| suite.label[t]))?;
-    file.add("test", &[count], &column(&|t| t as i64))?;
-    file.add("reference", &[count], &column(&|t| suite.reference[t]))?;
-    file.add("distance", &[count], &distances)?;
-    file.finish()?;
+    Ok(drawn.notes)
+}
+
+/// Pictures of adversarial tests.
+#[derive(Debug)]
+pub struct Drawn {
+    /// Their names and contents.
+    pub pictures: Vec<(String, Vec<u8>)>,
+    /// What the user should know of them.
+    pub notes: Vec<String>,
+}
+
+/// The pictures of adversarial tests: with 8 bits, or with 16 if only that holds every value exactly. The
+/// folder is for messages.
+pub fn draw(
+    folder: &Path,
+    table: &AdversarialTable,
+    shape: &[usize],
+    domain: &Domain,
+) -> Result<Drawn, ArchiveError> {
+    let mut drawn = Drawn {
+        pictures: Vec::new(),
+        notes: Vec::new(),
+    };
     let picture = match Picture::of(shape, domain) {
         Ok(picture) => picture,
         Err(why) => {
-            return Ok(vec![format!(
+            drawn.notes.push(format!(
                 "adversarial tests have no pictures: {why}; adversarial.npz has the tests"
-            )]);
+            ));
+            return Ok(drawn);
         }
     };
-    let drawn: Vec<(String, &[f32])> = chosen
-        .iter()
-        .take(PICTURES)
-        .map(|&t| {
-            let name = match &judgements[t].truth {
-                Some(Truth::Class(truth)) => format!("{t:06}-{truth}-as-{}.png", suite.label[t]),
-                Some(Truth::Values(_)) | None => format!("{t:06}.png"),
-            };
-            (name, input(t))
-        })
+    let elements: usize = shape.iter().product();
+    let rows = 0..table.len().min(PICTURES);
+    let inputs: Vec<&[f32]> = rows
+        .map(|row| &table.x[row * elements..(row + 1) * elements])
         .collect();
-    let mut notes = Vec::new();
-    if count > PICTURES {
-        notes.push(format!(
-            "{} adversarial tests have no picture; adversarial.npz has them all",
-            count - PICTURES
-        ));
-    }
-    notes.extend(draw(folder, &picture, &drawn)?);
-    Ok(notes)
-}
-
-/// Writes pictures with 8 bits, or with 16 if only that holds every value exactly. Says how far they are
-/// from the tests, if they are.
-fn draw(
-    folder: &Path,
-    picture: &Picture<'_>,
-    inputs: &[(String, &[f32])],
-) -> Result<Option<String>, ArchiveError> {
     let off = |levels: u16| {
-        let each = inputs
-            .iter()
-            .map(|(_, input)| picture.levels(input, levels).1);
+        let each = inputs.iter().map(|input| picture.levels(input, levels).1);
         each.fold(0.0, f64::max)
     };
     let coarse = off(EIGHT);
     let sixteen = coarse > 0.0 && off(SIXTEEN) == 0.0;
-    let [height, width, channels] = picture.size();
-    for (name, input) in inputs {
-        let path = folder.join(name);
-        if sixteen {
+    for (row, input) in inputs.iter().enumerate() {
+        let name = table.picture(row);
+        let path = folder.join(&name);
+        let contents = if sixteen {
             let (values, _) = picture.levels(input, SIXTEEN);
-            write_png_16(&path, height, width, channels, &values)?;
+            png_contents_16(&path, picture.size(), &values)?
         } else {
             let (values, _) = picture.levels(input, EIGHT);
             let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
-            write_png(&path, height, width, channels, &bytes)?;
-        }
+            png_contents(&path, picture.size(), &bytes)?
+        };
+        drawn.pictures.push((name, contents));
     }
-    let exact = coarse == 0.0 || sixteen;
-    Ok((!exact).then(|| {
-        format!(
+    if table.len() > PICTURES {
+        drawn.notes.push(format!(
+            "{} adversarial tests have no picture; adversarial.npz has them all",
+            table.len() - PICTURES
+        ));
+    }
+    if coarse > 0.0 && !sixteen {
+        drawn.notes.push(format!(
             "pictures of adversarial tests are rounded to 8 bits, values by at most {}; adversarial.npz has \
              the tests exactly",
             rounded_up(coarse)
-        )
-    }))
+        ));
+    }
+    Ok(drawn)
 }
 
 /// Two digits that are not below the number.

@@ -3,6 +3,7 @@
 
 mod adversarial;
 mod error;
+pub mod finite;
 mod folder;
 mod journal;
 mod picture;
@@ -10,7 +11,7 @@ mod requirements;
 mod suite;
 mod summary;
 
-pub use adversarial::write_adversarial;
+pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_adversarial};
 pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
 pub use journal::{Entry, Journal, OnDamage};

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use deepconcolic_concolic::oracle::Judgement;
+use deepconcolic_concolic::oracle::{Judgement, Verdict};
 use deepconcolic_concolic::{Seeds, Suite};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
+
+use deepconcolic_spec::Truth;
 
 use crate::error::ArchiveError;
 
@@ -28,6 +30,13 @@ pub struct SuiteTable {
     pub output: Vec<f64>,
     /// Index of the nearest reference, -1 if none was looked for.
     pub reference: Vec<i64>,
+    /// Its distance to that reference.
+    pub reference_distance: Vec<f64>,
+    /// The class it should have: that of the reference; -1 where there is none.
+    pub reference_label: Vec<i64>,
+    /// The outputs it should have, test after test, where the answer is a quantity, NaN where that is not
+    /// known; else empty.
+    pub reference_output: Vec<f64>,
     /// What the oracle says.
     pub verdict: Vec<u8>,
 }
@@ -36,7 +45,7 @@ impl SuiteTable {
     /// The table of a suite and what was said of it.
     pub fn new(suite: &Suite, seeds: &Seeds, judgements: &[Judgement]) -> Self {
         let tests = suite.tests();
-        Self {
+        let mut table = Self {
             x: tests.iter().flat_map(|t| &t.input).copied().collect(),
             root: tests.iter().map(|t| seeds.index(t.root) as i64).collect(),
             parent: tests
@@ -51,12 +60,29 @@ impl SuiteTable {
                 .flat_map(|t| t.prediction.values())
                 .copied()
                 .collect(),
-            reference: judgements
-                .iter()
-                .map(|j| j.reference.map_or(-1, |r| r as i64))
-                .collect(),
-            verdict: judgements.iter().map(|j| j.verdict as u8).collect(),
-        }
+            ..Self::default()
+        };
+        table.judge(judgements);
+        table
+    }
+
+    /// Enters what the oracle says of every test.
+    pub fn judge(&mut self, judgements: &[Judgement]) {
+        let outputs = self.outputs();
+        let number = |j: &Judgement| j.reference.map_or(-1, |r| r as i64);
+        self.reference = judgements.iter().map(number).collect();
+        self.reference_distance = judgements.iter().map(|j| j.distance).collect();
+        self.reference_label = judgements.iter().map(true_class).collect();
+        self.reference_output = judgements
+            .iter()
+            .flat_map(|j| true_values(j, outputs))
+            .collect();
+        self.verdict = judgements.iter().map(|j| j.verdict as u8).collect();
+    }
+
+    /// The tests that the oracle calls adversarial.
+    pub fn adversarial(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter(|&test| self.verdict[test] == Verdict::Adversarial as u8)
     }
 
     /// How many tests there are.
@@ -95,6 +121,12 @@ impl SuiteTable {
             file.add("output", &[tests, self.outputs()], &self.output)?;
         }
         file.add("reference", &[tests], &self.reference)?;
+        file.add("reference_distance", &[tests], &self.reference_distance)?;
+        file.add("reference_label", &[tests], &self.reference_label)?;
+        if !self.reference_output.is_empty() {
+            let shape = [tests, self.outputs()];
+            file.add("reference_output", &shape, &self.reference_output)?;
+        }
         file.add("verdict", &[tests], &self.verdict)?;
         Ok(file.finish()?)
     }
@@ -118,23 +150,25 @@ impl SuiteTable {
             stage: file.read("stage")?.values,
             distance: file.read("distance")?.values,
             label: file.read("label")?.values,
-            output: if file.names().any(|name| name == "output") {
-                file.read("output")?.values
-            } else {
-                Vec::new()
-            },
+            output: optional(&mut file, "output")?,
             reference: file.read("reference")?.values,
+            reference_distance: file.read("reference_distance")?.values,
+            reference_label: file.read("reference_label")?.values,
+            reference_output: optional(&mut file, "reference_output")?,
             verdict: file.read("verdict")?.values,
         };
         let tests = table.len();
         let fits = table.x.len() == tests * elements
             && table.output.len().is_multiple_of(tests.max(1))
+            && table.output.len() == table.reference_output.len()
             && [
                 table.parent.len(),
                 table.stage.len(),
                 table.distance.len(),
                 table.label.len(),
                 table.reference.len(),
+                table.reference_distance.len(),
+                table.reference_label.len(),
                 table.verdict.len(),
             ]
             .iter()
@@ -147,5 +181,30 @@ impl SuiteTable {
                 format!("its arrays do not fit each other or inputs of {elements} elements"),
             ))
         }
+    }
+}
+
+/// Numbers that a file may have or not.
+fn optional(file: &mut NpzReader, name: &str) -> Result<Vec<f64>, ArchiveError> {
+    Ok(if file.shape(name).is_some() {
+        file.read(name)?.values
+    } else {
+        Vec::new()
+    })
+}
+
+/// The class a test should have; -1 where its answer is no class or not known.
+fn true_class(judgement: &Judgement) -> i64 {
+    match judgement.truth {
+        Some(Truth::Class(class)) => class,
+        Some(Truth::Values(_)) | None => -1,
+    }
+}
+
+/// The outputs a test should have, where the answer is so many quantities.
+fn true_values(judgement: &Judgement, outputs: usize) -> Vec<f64> {
+    match &judgement.truth {
+        Some(Truth::Values(values)) => values.clone(),
+        Some(Truth::Class(_)) | None => vec![f64::NAN; outputs],
     }
 }

@@ -1,5 +1,6 @@
 //! `run.json`: what a run was asked, and what came of it. Scripts rely on its names.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ArchiveError;
+use crate::finite;
 
 /// The whole file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub struct Summary {
     pub schema: u32,
     /// Name and version of the tool.
     pub tool: String,
+    /// When the run ended, in UTC.
+    pub date: String,
     /// The command line.
     pub command: Vec<String>,
     /// The network.
@@ -26,6 +30,7 @@ pub struct Summary {
     /// The norm of distances.
     pub norm: String,
     /// The radius of the search region; none for the domain or boxes.
+    #[serde(serialize_with = "finite::option")]
     pub radius: Option<f64>,
     /// The domain in words.
     pub domain: String,
@@ -35,12 +40,15 @@ pub struct Summary {
     #[serde(default)]
     pub decision: Option<Rule>,
     /// Share of the data that the network gets right, where labels are known.
+    #[serde(serialize_with = "finite::option")]
     pub accuracy: Option<f64>,
     /// How the requirements ended.
     pub requirements: RequirementSummary,
     /// Covered requirements among all.
+    #[serde(serialize_with = "finite::number")]
     pub coverage: f64,
     /// Covered or infeasible requirements among all.
+    #[serde(serialize_with = "finite::number")]
     pub resolved: f64,
     /// The same, layer by layer.
     pub layers: Vec<LayerSummary>,
@@ -62,6 +70,10 @@ pub struct Summary {
     pub stop: String,
     /// What the user should know.
     pub notes: Vec<String>,
+    /// SHA-256 of the files that were written with this one; of a folder, of the names and contents in it.
+    pub files: BTreeMap<String, String>,
+    /// SHA-256 of the settings as compact JSON.
+    pub settings_sha256: String,
     /// Everything that decides what the run does: what `replay` and `--resume` go by.
     pub settings: Value,
 }
@@ -135,10 +147,13 @@ pub struct AdversarialSummary {
     /// How many there are.
     pub count: usize,
     /// Their share of the generated tests.
+    #[serde(serialize_with = "finite::number")]
     pub fraction: f64,
     /// The smallest distance to a reference.
+    #[serde(serialize_with = "finite::option")]
     pub min_distance: Option<f64>,
     /// The median of those distances.
+    #[serde(serialize_with = "finite::option")]
     pub median_distance: Option<f64>,
 }
 
@@ -146,10 +161,13 @@ pub struct AdversarialSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The smallest.
+    #[serde(serialize_with = "finite::option")]
     pub min: Option<f64>,
     /// The middle one, or the mean of the two in the middle.
+    #[serde(serialize_with = "finite::option")]
     pub median: Option<f64>,
     /// The largest.
+    #[serde(serialize_with = "finite::option")]
     pub max: Option<f64>,
 }
 
@@ -176,10 +194,12 @@ impl Spread {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Baseline {
     /// As many inputs drawn from the search region.
+    #[serde(serialize_with = "finite::option")]
     pub random_coverage: Option<f64>,
     /// How many those were.
     pub random_inputs: usize,
     /// The user's data alone.
+    #[serde(serialize_with = "finite::option")]
     pub data_coverage: Option<f64>,
     /// How many inputs of the data were run for that.
     pub data_inputs: usize,
@@ -189,18 +209,25 @@ pub struct Baseline {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Times {
     /// From the first seed to the last file.
+    #[serde(serialize_with = "finite::number")]
     pub total: f64,
     /// Choosing and running seeds.
+    #[serde(serialize_with = "finite::number")]
     pub measure: f64,
     /// Concrete search.
+    #[serde(serialize_with = "finite::number")]
     pub ascend: f64,
     /// Symbolic search.
+    #[serde(serialize_with = "finite::number")]
     pub symbolic: f64,
     /// Proofs.
+    #[serde(serialize_with = "finite::number")]
     pub prove: f64,
     /// Judging tests by the references.
+    #[serde(serialize_with = "finite::number")]
     pub oracle: f64,
     /// Random inputs and plain data, for comparison.
+    #[serde(serialize_with = "finite::number")]
     pub controls: f64,
 }
 
@@ -234,20 +261,29 @@ impl Summary {
     /// Reads it back.
     pub fn read(path: &Path) -> Result<Self, ArchiveError> {
         let bytes = std::fs::read(path).map_err(ArchiveError::io(path, "read"))?;
-        let summary: Self = serde_json::from_slice(&bytes)
+        let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| ArchiveError::damaged(path, error.to_string()))?;
-        if summary.schema == Self::SCHEMA {
-            Ok(summary)
-        } else {
-            Err(ArchiveError::damaged(
+        let schema = &value["schema"];
+        if *schema != Self::SCHEMA {
+            return Err(ArchiveError::damaged(
                 path,
                 format!(
-                    "it has schema {}, and this version reads {}",
-                    summary.schema,
+                    "it has schema {schema}, and this version reads {}",
                     Self::SCHEMA
                 ),
-            ))
+            ));
         }
+        // A field is a default nowhere: what a folder does not say, nothing can be checked against.
+        serde_json::from_value(value).map_err(|error| {
+            ArchiveError::damaged(
+                path,
+                format!(
+                    "{error}; it was edited, or written by another version of this program than {}: \
+                     run again, or use that version",
+                    env!("CARGO_PKG_VERSION")
+                ),
+            )
+        })
     }
 }
 

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
-use deepconcolic_formats::LoadOptions;
+use deepconcolic_dataset::Samples;
 use deepconcolic_network::Network;
 use deepconcolic_spec::{Decision, Rule};
-use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
+use crate::settings::{DataSettings, ModelSettings};
 
 /// How the model is read.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug)]
 pub struct ModelArguments {
     /// The network: an ONNX file; weights may lie beside it
     pub model: PathBuf,
@@ -38,9 +37,10 @@ pub struct ModelArguments {
 }
 
 impl ModelArguments {
-    /// What the model format needs to know.
-    pub fn options(&self) -> LoadOptions {
-        LoadOptions {
+    /// As plain data.
+    pub fn settings(&self) -> ModelSettings {
+        ModelSettings {
+            model: self.model.clone(),
             mean: self.mean.clone(),
             std: self.std.clone(),
             input_shape: self.input_shape.clone(),
@@ -49,7 +49,7 @@ impl ModelArguments {
 }
 
 /// How data are read.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug)]
 pub struct DataArguments {
     /// The data: .npz (x, y), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
     #[arg(long)]
@@ -63,33 +63,23 @@ pub struct DataArguments {
 }
 
 impl DataArguments {
+    /// As plain data.
+    pub fn settings(&self) -> DataSettings {
+        DataSettings {
+            data: self.data.clone(),
+            scale: self.scale,
+            limit: self.limit,
+        }
+    }
+
     /// The samples as the network takes them.
     pub fn open(&self, network: &Network) -> Result<Samples, Failure> {
-        let options = OpenOptions {
-            features: Some(network.input_elements()),
-            limit: self.limit,
-        };
-        self.prepare(&self.data, options, network)
+        self.settings().open(network)
     }
 
     /// Other data, read the same way but for the limit.
     pub fn open_as(&self, path: &Path, network: &Network) -> Result<Samples, Failure> {
-        let options = OpenOptions {
-            features: Some(network.input_elements()),
-            limit: None,
-        };
-        self.prepare(path, options, network)
-    }
-
-    fn prepare(
-        &self,
-        path: &Path,
-        options: OpenOptions,
-        network: &Network,
-    ) -> Result<Samples, Failure> {
-        let dataset = Dataset::open(path, &options)?;
-        let shape = network.input_shape();
-        Ok(dataset.prepare(shape.without_batch(), self.scale)?)
+        self.settings().open_as(path, network)
     }
 }
 

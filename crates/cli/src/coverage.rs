@@ -209,8 +209,12 @@ impl Coverage {
         if !needed {
             return Ok((None, None));
         }
-        let (found, words) =
-            profile_file::find(self.profile.as_deref(), &self.data, data, network)?;
+        let (found, words) = profile_file::find(
+            self.profile.as_deref(),
+            &self.data.settings(),
+            data,
+            network,
+        )?;
         if let Some(path) = &self.save_profile {
             profile_file::save(path, network, &found)?;
         }

@@ -3,13 +3,13 @@
 use clap::{Args, ValueEnum};
 use deepconcolic_network::Network;
 use deepconcolic_spec::Norm;
-use deepconcolic_spec::criteria::{self, Criterion, LipschitzOutput, Parameters, Scope, Selection};
-use serde::{Deserialize, Serialize};
+use deepconcolic_spec::criteria::{self, Criterion, Parameters, Selection};
 
 use crate::exit::Failure;
+use crate::settings::{CriterionSettings, LipschitzName, ScopeName};
 
 /// Knobs of criteria.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug)]
 pub struct CriterionArguments {
     /// nc: a neuron counts when v exceeds T, instead of u >= 0
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
@@ -46,11 +46,9 @@ pub struct CriterionArguments {
     lipschitz_output: OutputArgument,
     /// lipschitz: the norm of both differences: linf, l1 or l2
     #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
-    #[serde(with = "by_name")]
     ratio_norm: Norm,
     /// The norm of distances to seeds: linf, l1, l2, l0 (pixels) or l0-elements
     #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
-    #[serde(with = "by_name")]
     pub norm: Norm,
     /// The radius of the region round each seed, in units of the domain's width, or `none`
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
@@ -63,35 +61,16 @@ pub struct CriterionArguments {
     neurons: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScopeArgument {
     Layer,
     Field,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum OutputArgument {
     Label,
     All,
-}
-
-/// A norm in a file is its name.
-mod by_name {
-    use deepconcolic_spec::Norm;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the signature is serde's"
-    )]
-    pub fn serialize<S: Serializer>(norm: &Norm, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(norm.name())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Norm, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        super::norm(&name).map_err(de::Error::custom)
-    }
 }
 
 fn norm(name: &str) -> Result<Norm, String> {
@@ -133,50 +112,39 @@ pub fn help() -> String {
 }
 
 impl CriterionArguments {
-    /// The parameters they say, checked.
-    pub fn parameters(&self) -> Result<Parameters, Failure> {
-        let usage = |message: &str| Err(Failure::Usage(message.into()));
-        if self.sigma.is_some_and(|s| !s.is_finite() || s <= 0.0) {
-            return usage("--sigma must be a positive number");
-        }
-        if !self.constant.is_finite() || self.constant < 0.0 {
-            return usage("--constant must be a number of at least 0");
-        }
-        if self.threshold.is_some_and(f64::is_nan) {
-            return usage("--threshold must be a number");
-        }
-        let radius = self.radius.as_deref().map_or(Ok(None), radius)?;
-        Ok(Parameters {
+    /// As plain data.
+    pub fn settings(&self) -> CriterionSettings {
+        CriterionSettings {
             threshold: self.threshold,
             scaled: self.scaled,
             with_logits: self.with_logits,
             sections: self.sections,
             top: self.top,
             sigma: self.sigma,
-            scope: match self.ssc_scope {
-                ScopeArgument::Layer => Scope::Layer,
-                ScopeArgument::Field => Scope::Field,
+            ssc_scope: match self.ssc_scope {
+                ScopeArgument::Layer => ScopeName::Layer,
+                ScopeArgument::Field => ScopeName::Field,
             },
             constant: self.constant,
             lipschitz_output: match self.lipschitz_output {
-                OutputArgument::Label => LipschitzOutput::Label,
-                OutputArgument::All => LipschitzOutput::All,
+                OutputArgument::Label => LipschitzName::Label,
+                OutputArgument::All => LipschitzName::All,
             },
             ratio_norm: self.ratio_norm,
             norm: self.norm,
-            radius,
-        })
+            layers: self.layers.clone(),
+            neurons: self.neurons.clone(),
+        }
     }
 
-    /// Whether neurons are chosen by their numbers.
-    pub fn names_neurons(&self) -> bool {
-        !self.neurons.is_empty()
+    /// The parameters they say, checked.
+    pub fn parameters(&self) -> Result<Parameters, Failure> {
+        let radius = self.radius.as_deref().map_or(Ok(None), radius)?;
+        self.settings().parameters(radius)
     }
 
     /// The neurons they select.
     pub fn selection(&self, network: &Network) -> Result<Selection, Failure> {
-        let layers: Vec<&str> = self.layers.iter().map(String::as_str).collect();
-        let neurons: Vec<&str> = self.neurons.iter().map(String::as_str).collect();
-        Selection::parse(network, &layers, &neurons).map_err(Failure::Usage)
+        self.settings().selection(network)
     }
 }

@@ -1,14 +1,19 @@
 //! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
 
 mod arguments;
+mod audit;
 mod check;
 mod check_verify;
+mod conclusion;
+mod controls;
 mod coverage;
 mod coverage_change;
 mod criteria;
+mod date;
 mod demo;
 mod eval;
 mod exit;
+mod fingerprints;
 mod inspect;
 mod interrupt;
 mod minimise;

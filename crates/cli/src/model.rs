@@ -5,10 +5,16 @@ use deepconcolic_formats::Loaded;
 
 use crate::arguments::ModelArguments;
 use crate::exit::{Failure, tell};
+use crate::settings::ModelSettings;
 
 /// The model, with notes about how it was read on standard error.
 pub fn load(arguments: &ModelArguments) -> Result<Loaded, Failure> {
-    let loaded = deepconcolic_formats::load(&arguments.model, &arguments.options())?;
+    load_as(&arguments.settings())
+}
+
+/// The model that a run or an argument names, with notes about how it was read on standard error.
+pub fn load_as(settings: &ModelSettings) -> Result<Loaded, Failure> {
+    let loaded = deepconcolic_formats::load(&settings.model, &settings.options())?;
     for note in &loaded.notes {
         tell(format_args!("note: {note}"));
     }

@@ -4,39 +4,37 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use deepconcolic_archive::{
-    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
-    RequirementSummary, RequirementTable, RunFolder, Spread, SuiteTable, Summary, TestSummary,
-    Times, write_adversarial,
+    AdversarialSummary, Baseline, Executions, LayerSummary, RequirementTable, RunFolder,
+    SuiteTable, Summary, Times, write_adversarial,
 };
-use deepconcolic_check::{Audit, PairClaim, Witnesses};
-use deepconcolic_concolic::oracle::{Judgement, Verdict};
+use deepconcolic_check::{PairClaim, Witnesses};
+use deepconcolic_concolic::oracle::Judgement;
 use deepconcolic_concolic::{
-    Accuracy, Answers, Inputs, Limits, Passes, Scatter, Seeds, Stop, Suite, measure, sanity,
+    Accuracy, Answers, Inputs, Limits, Passes, Seeds, Stop, Suite, sanity,
 };
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Family, Group, Means};
-use deepconcolic_spec::{Decision, SearchSpace, Truth};
+use deepconcolic_spec::criteria::{Family, Means};
+use deepconcolic_spec::{Decision, SearchSpace};
 use serde_json::Value;
 
+use crate::conclusion::{Facts, Record, conclude};
+use crate::controls::{CONTROL, Controls};
 use crate::exit::Failure;
 use crate::minimise::minimise;
-use crate::paths;
-use crate::plan;
 use crate::prove::Proven;
 use crate::settings::Settings;
-use crate::statement;
+use crate::statement::{self, Page, verdicts};
+use crate::{date, fingerprints, paths, plan};
 
 /// Names of the files in the folder of a run.
 pub const SUITE: &str = "suite.npz";
 pub const REQUIREMENTS: &str = "requirements.npz";
 pub const SUMMARY: &str = "run.json";
 pub const PROFILE: &str = "profile.npz";
-const STATEMENT: &str = "statement.md";
-const NEAREST: &str = "nearest.npz";
-const ADVERSARIAL: &str = "adversarial";
+pub const STATEMENT: &str = "statement.md";
+pub const NEAREST: &str = "nearest.npz";
+pub const ADVERSARIAL: &str = "adversarial";
 
-/// Most inputs of the data that are run for comparison.
-const CONTROL: usize = 10_000;
 /// Seconds that comparing may take when time is up.
 const GRACE: f64 = 2.0;
 
@@ -96,13 +94,11 @@ pub struct Finished<'a> {
     /// Names of classes, where the data give them by name.
     pub class_names: Option<&'a [String]>,
     pub decision: &'a Decision,
-    pub rng_seed: u64,
     pub limits: &'a Limits<'a>,
     pub passes: Passes,
     pub stop: Stop,
     pub settings: &'a Settings,
     pub settings_value: Value,
-    pub domain_words: &'a str,
     pub misclassified: usize,
     pub notes: Vec<String>,
 }
@@ -144,16 +140,17 @@ impl Finished<'_> {
             passes.lp += done.effort.lp;
             self.notes.push(done.to_string());
             watch.lap(|times| &mut times.symbolic);
+        } else {
+            // Of an earlier sitting.
+            self.folder.remove(NEAREST)?;
         }
         self.passes = passes;
-        let pictures = write_adversarial(
+        self.notes.extend(write_adversarial(
             &self.folder.file(ADVERSARIAL),
             &suite,
-            self.judgements,
             &shape,
             &self.space.domain,
-        )?;
-        self.notes.extend(pictures);
+        )?);
         watch.lap(|times| &mut times.measure);
         let (baseline, answers) = self.controls(suite.len());
         if let Some(answers) = &answers {
@@ -165,8 +162,41 @@ impl Finished<'_> {
             .map(Accuracy::share);
         watch.lap(|times| &mut times.controls);
         watch.times.total = watch.seconds();
-        let summary = self.summary(&suite, &audit, baseline, accuracy, watch.times);
-        statement::write(&self.folder.file(STATEMENT), &summary)?;
+        let record = Record {
+            date: date::now(),
+            command: paths::command_line(),
+            accuracy,
+            misclassified: self.misclassified,
+            baseline,
+            times: watch.times,
+            executions: Executions {
+                forward: self.passes.forward,
+                vjp: self.passes.vjp,
+                lp: self.passes.lp,
+                nodes: self.proven.nodes,
+            },
+            stop: self.stop.name().into(),
+            notes: self.notes,
+            files: fingerprints::of_folder(self.folder.path())?,
+        };
+        let facts = Facts {
+            network: self.network,
+            family: self.family,
+            decision: self.decision,
+            settings: self.settings,
+            settings_value: &self.settings_value,
+            suite: &suite,
+            audit: &audit,
+            table: &table,
+        };
+        let summary = conclude(&facts, record);
+        let page = Page {
+            summary: &summary,
+            settings: self.settings,
+            space: self.space,
+            verdicts: verdicts(self.family, &table, self.settings),
+        };
+        statement::write(&self.folder.file(STATEMENT), &page)?;
         summary.write(&self.folder.file(SUMMARY))?;
         Ok(summary)
     }
@@ -182,11 +212,14 @@ impl Finished<'_> {
         if self.limits.is_interrupted() {
             return (baseline, None);
         }
-        let share = |covered: &[BitSet]| share(self.family.groups(), covered);
+        let controls = Controls {
+            network: self.network,
+            family: self.family,
+            decision: self.decision,
+        };
         let started = Instant::now();
-        let random = Scatter::new(self.space, self.seeds, tests, self.rng_seed);
-        let measured = measure(self.network, &random, &[self.family], self.decision);
-        baseline.random_coverage = Some(share(&measured.covered[0]));
+        let random = controls.random(self.space, self.seeds, tests, self.settings.rng_seed);
+        baseline.random_coverage = Some(random);
         baseline.random_inputs = tests;
         // Controls may take a little longer than the budget, not much.
         let each = started.elapsed().as_secs_f64() / tests.max(1) as f64;
@@ -194,197 +227,12 @@ impl Finished<'_> {
             let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
             (left.max(GRACE) / each) as usize
         });
-        let data = First {
-            inputs: self.data,
-            len: self.data.len().min(CONTROL).min(affordable.max(1)),
-        };
-        let measured = measure(self.network, &data, &[self.family], self.decision);
-        baseline.data_coverage = Some(share(&measured.covered[0]));
-        baseline.data_inputs = data.len;
-        (baseline, Some(measured.answers))
+        let len = self.data.len().min(CONTROL).min(affordable.max(1));
+        let (data, answers) = controls.data(self.data, len);
+        baseline.data_coverage = Some(data);
+        baseline.data_inputs = len;
+        (baseline, Some(answers))
     }
-
-    fn summary(
-        &self,
-        suite: &SuiteTable,
-        audit: &Audit,
-        baseline: Baseline,
-        accuracy: Option<f64>,
-        times: Times,
-    ) -> Summary {
-        let groups = self.family.groups();
-        let total: usize = groups.iter().map(Group::total).sum();
-        let covered = audit.covered_count();
-        let infeasible: Vec<BitSet> = groups
-            .iter()
-            .enumerate()
-            .map(|(g, group)| {
-                let claimed = self.proven.of_group(g, group.slots());
-                claimed.without(&audit.covered[g])
-            })
-            .collect();
-        let refuted: usize = infeasible.iter().map(BitSet::count).sum();
-        let requirements = RequirementSummary {
-            total,
-            covered,
-            infeasible: refuted,
-            unresolved: total - covered - refuted,
-            fragile: audit.fragile_count(),
-        };
-        let part = |count: usize| {
-            if total == 0 {
-                1.0
-            } else {
-                count as f64 / total as f64
-            }
-        };
-        let seeds = suite.seeds();
-        let generated = suite.len() - seeds;
-        Summary {
-            schema: Summary::SCHEMA,
-            tool: concat!("deepconcolic ", env!("CARGO_PKG_VERSION")).into(),
-            command: paths::command_line(),
-            model: ModelSummary {
-                path: self.settings.model.model.display().to_string(),
-                sha256: self.settings.sha256.clone(),
-                layers: self
-                    .network
-                    .layers()
-                    .iter()
-                    .map(|l| l.name().to_owned())
-                    .collect(),
-            },
-            criterion: match &self.settings.requirements {
-                Some(file) => file.name.clone(),
-                None => self.settings.criterion.clone().unwrap_or_default(),
-            },
-            norm: self.space.norm.name().into(),
-            radius: self.settings.radius,
-            domain: self.domain_words.into(),
-            rng_seed: self.rng_seed,
-            decision: self.decision.rule(),
-            accuracy,
-            requirements,
-            coverage: part(covered),
-            resolved: part(covered + refuted),
-            layers: layers(self.network, groups, &audit.covered, &infeasible),
-            classes: self.classes(suite),
-            tests: TestSummary {
-                seeds,
-                generated,
-                misclassified: self.misclassified,
-            },
-            adversarial: (self.decision.rule().is_some())
-                .then(|| adversarial(self.judgements, generated)),
-            distance: Spread::of(suite.distance.iter().skip(seeds).map(|&d| f64::from(d))),
-            baseline,
-            time_s: times,
-            executions: Executions {
-                forward: self.passes.forward,
-                vjp: self.passes.vjp,
-                lp: self.passes.lp,
-                nodes: self.proven.nodes,
-            },
-            stop: self.stop.name().into(),
-            notes: self.notes.clone(),
-            settings: self.settings_value.clone(),
-        }
-    }
-
-    fn classes(&self, suite: &SuiteTable) -> Vec<ClassSummary> {
-        let count = |label: usize, verdict: Option<Verdict>| {
-            let rows = suite.label.iter().zip(self.judgements);
-            rows.filter(|(l, j)| {
-                **l == label as i64 && verdict.is_none_or(|verdict| j.verdict == verdict)
-            })
-            .count()
-        };
-        (0..self.decision.classes())
-            .map(|label| ClassSummary {
-                label,
-                tests: count(label, None),
-                adversarial: count(label, Some(Verdict::Adversarial)),
-            })
-            .collect()
-    }
-}
-
-/// The first so many inputs.
-struct First<'a> {
-    inputs: &'a dyn Inputs,
-    len: usize,
-}
-
-impl Inputs for First<'_> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn gather(&self, indices: &[usize], into: &mut [f32]) {
-        self.inputs.gather(indices, into);
-    }
-
-    fn truth(&self, index: usize) -> Option<Truth> {
-        self.inputs.truth(index)
-    }
-}
-
-fn share(groups: &[Group], covered: &[BitSet]) -> f64 {
-    let total: usize = groups.iter().map(Group::total).sum();
-    let done: usize = groups
-        .iter()
-        .zip(covered)
-        .map(|(group, covered)| covered.count_without(&group.void))
-        .sum();
-    done as f64 / total.max(1) as f64
-}
-
-fn adversarial(judgements: &[Judgement], generated: usize) -> AdversarialSummary {
-    let bad = judgements
-        .iter()
-        .filter(|j| j.verdict == Verdict::Adversarial);
-    let distances: Vec<f64> = bad.map(|j| j.distance).collect();
-    let spread = Spread::of(distances.iter().copied());
-    AdversarialSummary {
-        count: distances.len(),
-        fraction: distances.len() as f64 / generated.max(1) as f64,
-        min_distance: spread.min,
-        median_distance: spread.median,
-    }
-}
-
-/// Figures by layer, in the order of the layers.
-fn layers(
-    network: &Network,
-    groups: &[Group],
-    covered: &[BitSet],
-    infeasible: &[BitSet],
-) -> Vec<LayerSummary> {
-    let mut rows: Vec<LayerSummary> = Vec::new();
-    for ((group, covered), infeasible) in groups.iter().zip(covered).zip(infeasible) {
-        let name = match group.layer {
-            Some(layer) => network.layers()[layer].name(),
-            None => "output",
-        };
-        let done = covered.count_without(&group.void);
-        let row = LayerSummary {
-            name: name.to_owned(),
-            total: group.total(),
-            covered: done,
-            infeasible: infeasible.count(),
-            unresolved: group.total() - done - infeasible.count(),
-        };
-        match rows.iter_mut().find(|r| r.name == name) {
-            Some(known) => {
-                known.total += row.total;
-                known.covered += row.covered;
-                known.infeasible += row.infeasible;
-                known.unresolved += row.unresolved;
-            }
-            None => rows.push(row),
-        }
-    }
-    rows
 }
 
 /// Prints a summary for people. It depends on the run alone, not on how long it took.

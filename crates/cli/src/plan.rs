@@ -1,5 +1,7 @@
 //! From settings to what a campaign works on: the same for `run` and `replay`.
 
+use std::path::Path;
+
 use deepconcolic_concolic::Strategy;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{Criterion, Family, Guide, Means, Profile, Setting, Written};
@@ -9,10 +11,8 @@ use deepconcolic_spec::{
 
 use crate::criteria;
 use crate::exit::Failure;
-use crate::region_file;
-use crate::requirements;
-use crate::samples;
 use crate::settings::Settings;
+use crate::{outcome, profile_file, region_file, requirements, samples};
 
 /// The radius when none is given.
 pub fn default_radius(norm: Norm) -> f64 {
@@ -68,6 +68,47 @@ pub fn search_space(
     Ok(space)
 }
 
+/// Where tests of a saved run may lie: the folder has the domain as numbers, and the boxes.
+pub fn saved_space(
+    dir: &Path,
+    settings: &Settings,
+    network: &Network,
+) -> Result<SearchSpace, Failure> {
+    let elements = network.input_elements();
+    let domain = settings.domain.domain(elements).map_err(Failure::Usage)?;
+    let boxes = if settings.region.is_some() {
+        let names = region_file::NAMES.map(|name| dir.join(name));
+        let path = names.iter().find(|path| path.exists()).ok_or_else(|| {
+            Failure::Usage(format!(
+                "{}: the boxes of the run are missing",
+                names[0].display()
+            ))
+        })?;
+        Some(region_file::load(path, elements)?)
+    } else {
+        None
+    };
+    search_space(settings, network, domain, boxes)
+}
+
+/// What a saved run required.
+pub fn saved_family(
+    dir: &Path,
+    settings: &Settings,
+    network: &Network,
+    decision: &Decision,
+    seeds: &[Vec<f32>],
+    units: &InputSpace,
+) -> Result<Box<dyn Family>, Failure> {
+    let profile = match criterion(settings)? {
+        Some(criterion) if criterion.needs_profile() => {
+            profile_file::load(&dir.join(outcome::PROFILE), network)?
+        }
+        _ => None,
+    };
+    family(settings, network, decision, seeds, units, profile.as_ref())
+}
+
 /// The criterion, if one was chosen by name.
 pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, Failure> {
     settings
@@ -94,8 +135,7 @@ pub fn family(
     let Some(criterion) = criterion(settings)? else {
         return Err(Failure::Usage("give --criterion or --requirements".into()));
     };
-    let mut parameters = settings.knobs.parameters()?;
-    parameters.radius = settings.radius;
+    let parameters = settings.knobs.parameters(settings.radius)?;
     let selection = settings.knobs.selection(network)?;
     let setting = Setting {
         network,

@@ -10,9 +10,9 @@ use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::Profile;
 
-use crate::arguments::DataArguments;
 use crate::exit::Failure;
 use crate::samples::SampleInputs;
+use crate::settings::DataSettings;
 
 /// Writes a profile.
 pub fn save(path: &Path, network: &Network, profile: &Profile) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Failure> 
 /// The profile of a saved file, of other data, or of the first tenth of the data; and where it is from.
 pub fn find(
     given: Option<&Path>,
-    arguments: &DataArguments,
+    arguments: &DataSettings,
     data: &Samples,
     network: &Network,
 ) -> Result<(Profile, String), Failure> {

@@ -10,6 +10,15 @@ use crate::exit::Failure;
 /// A box: lowest and highest values.
 pub type Box = (Vec<f32>, Vec<f32>);
 
+/// What a region file is called in the folder of a run.
+pub const NAMES: [&str; 2] = ["region.npz", "region.json"];
+
+/// What a given region file is called in the folder of a run.
+pub fn saved_name(given: &Path) -> &'static str {
+    let is_json = given.extension().is_some_and(|e| e == "json");
+    NAMES[usize::from(is_json)]
+}
+
 /// One side of a box in JSON.
 #[derive(Deserialize)]
 #[serde(untagged)]

@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use deepconcolic_archive::{ArchiveError, RequirementTable, SuiteTable, Summary};
-use deepconcolic_check::{Audit, Digest, Witnesses};
+use deepconcolic_check::{Audit, Witnesses};
 use deepconcolic_concolic::oracle::{Oracle, Verdict};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{Family, Means};
-use deepconcolic_spec::{Decision, Prediction, SearchSpace};
+use deepconcolic_spec::{Decision, Domain, Prediction, SearchSpace};
 
-use crate::arguments::{ModelArguments, ThreadArguments, decision};
+use crate::arguments::{ThreadArguments, decision};
 use crate::coverage_change::CoverageChange;
 use crate::exit::{Failure, Status};
 use crate::renumbering::Renumbering;
-use crate::settings::Settings;
+use crate::settings::{ModelSettings, Settings};
 use crate::{Outcome, exit, model, outcome, plan, profile_file, region_file, samples};
 
 /// Run a saved suite again, on the same model or another, and say what changed
@@ -49,63 +49,14 @@ impl Saved {
     }
 }
 
-/// A run as `check` needs it.
-pub struct RunOnDisk {
-    pub digest: Digest,
-    pub network: Network,
-    pub family: Box<dyn Family>,
-    pub space: SearchSpace,
-    pub seeds: Vec<Vec<f32>>,
-    pub table: RequirementTable,
-}
-
-impl RunOnDisk {
-    /// Reads it, for its own model or another.
-    pub fn open(dir: &Path, model: Option<&Path>) -> Result<Self, Failure> {
-        let replay = Replay::of(dir, model);
-        let summary = replay.summary()?;
-        let settings: Settings = serde_json::from_value(summary.settings)
-            .map_err(|e| replay.damaged(outcome::SUMMARY, e.to_string()))?;
-        let arguments = replay.model_of(&settings);
-        let loaded = model::load(&arguments)?;
-        let digest = model::digest(&loaded);
-        let network = loaded.network;
-        let (suite, renumbering) = replay.suite(&settings, &network)?;
-        let rows = suite.x.chunks_exact(network.input_elements().max(1));
-        let seeds: Vec<Vec<f32>> = rows.take(suite.seeds()).map(<[f32]>::to_vec).collect();
-        let data = settings.data.open(&network).ok();
-        let space = replay.space(&settings, &network, data.as_ref(), &renumbering)?;
-        let decision = decision(settings.decision, &network)?;
-        let family = replay.family(&settings, &network, &decision, &seeds, &space, &renumbering)?;
-        let table = replay.table(suite.len())?;
-        Ok(Self {
-            table: renumbering.table(table, family.as_ref(), &network),
-            family,
-            digest,
-            network,
-            space,
-            seeds,
-        })
-    }
-}
-
 impl Replay {
-    /// Of a folder, for its own model or another.
-    pub fn of(dir: &Path, model: Option<&Path>) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            model: model.map(Path::to_owned),
-            threads: ThreadArguments { threads: None },
-        }
-    }
-
     /// Replays and reports.
     pub fn run(&self) -> Outcome {
         self.threads.run(|| self.work())?
     }
 
-    fn model_of(&self, settings: &Settings) -> ModelArguments {
-        ModelArguments {
+    fn model_of(&self, settings: &Settings) -> ModelSettings {
+        ModelSettings {
             model: self
                 .model
                 .clone()
@@ -167,14 +118,14 @@ impl Replay {
     }
 
     /// Replays and reports, on the threads at hand.
-    pub fn work(&self) -> Outcome {
+    fn work(&self) -> Outcome {
         let summary = self.summary()?;
-        let settings: Settings = serde_json::from_value(summary.settings.clone())
-            .map_err(|e| self.damaged(outcome::SUMMARY, e.to_string()))?;
+        let settings =
+            Settings::read(&summary.settings).map_err(|e| self.damaged(outcome::SUMMARY, e))?;
         let model = self.model_of(&settings);
         let Loaded {
             network, sha256, ..
-        } = model::load(&model)?;
+        } = model::load_as(&model)?;
         let (suite, renumbering) = self.suite(&settings, &network)?;
         let saved = Saved {
             table: self.table(suite.len())?,
@@ -257,7 +208,7 @@ impl Replay {
             .map(<[f32]>::to_vec)
             .collect();
         let seeds = &rows[..saved.suite.seeds().min(rows.len())];
-        let space = self.space(settings, network, bench.data, &saved.renumbering)?;
+        let space = self.space(settings, network, &saved.renumbering)?;
         let decision = bench.decision;
         let family = self.family(
             settings,
@@ -309,24 +260,15 @@ impl Replay {
         &self,
         settings: &Settings,
         network: &Network,
-        data: Option<&Samples>,
         renumbering: &Renumbering,
     ) -> Result<SearchSpace, Failure> {
-        let domain = if let Some(data) = data {
-            samples::domain(settings.domain.as_deref(), data)?.0
-        } else {
-            // Of images it is known without them.
-            let words = self.summary()?.domain;
-            let text = words.split_whitespace().next().unwrap_or_default();
-            samples::parse_domain(text, network.input_elements()).map_err(|_| {
-                Failure::Usage(format!(
-                    "{} is not readable, and the domain of the run came from it; put the data back",
-                    settings.data.data.display()
-                ))
-            })?
-        };
+        let elements = network.input_elements();
+        let domain = settings.domain.domain(elements).map_err(Failure::Usage)?;
+        let ends = (domain.lower().to_vec(), domain.upper().to_vec());
+        let (lower, upper) = renumbering.boxes(vec![ends]).swap_remove(0);
+        let domain = Domain::new(lower, upper).map_err(Failure::Usage)?;
         let boxes = if settings.region.is_some() {
-            let names = ["region.npz", "region.json"].map(|name| self.dir.join(name));
+            let names = region_file::NAMES.map(|name| self.dir.join(name));
             let path = names.iter().find(|path| path.exists());
             let path = path.ok_or_else(|| {
                 self.damaged("region.npz", "the boxes of the run are missing".into())

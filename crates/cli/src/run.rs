@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::prove::Proven;
 use crate::scene::Scene;
 use crate::sitting::{Judge, Sitting};
-use crate::{Outcome, exit, interrupt, outcome, plan, profile_file, prove, samples};
+use crate::{Outcome, exit, interrupt, outcome, plan, profile_file, prove, region_file, samples};
 
 /// The share of the budget that proofs before a search for pairs may take, and the share of what is left
 /// of it that proofs between two searches may take.
@@ -224,13 +224,11 @@ impl Run {
             data: &samples::inputs(&scene.data, &scene.decision)?,
             class_names: scene.data.dataset().class_names(),
             decision: &scene.decision,
-            rng_seed: self.rng_seed,
             limits: &whole,
             passes: campaign.passes(),
             stop,
             settings: &scene.settings,
             settings_value: settings,
-            domain_words: &scene.domain_words,
             misclassified: scene.misclassified.len(),
             notes: scene
                 .notes
@@ -367,8 +365,7 @@ impl Run {
             profile_file::save(&saved, &scene.network, profile)?;
         }
         if let Some(region) = &self.region {
-            let is_json = region.extension().is_some_and(|e| e == "json");
-            let saved = folder.file(if is_json { "region.json" } else { "region.npz" });
+            let saved = folder.file(region_file::saved_name(region));
             if !saved.exists() {
                 copy(region, &saved)?;
             }

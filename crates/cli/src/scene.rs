@@ -11,7 +11,10 @@ use deepconcolic_spec::{Decision, Domain, SearchSpace, UNSTATED};
 use crate::criteria;
 use crate::exit::Failure;
 use crate::run::Run;
-use crate::settings::{RequirementText, Settings, Shapes};
+use crate::settings::{
+    DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
+    hash_values,
+};
 use crate::{model, paths, plan, profile_file, region_file, requirements, samples};
 
 /// Seeds when nobody says how many.
@@ -25,7 +28,6 @@ pub struct Scene {
     pub data: Samples,
     pub reference: Option<Samples>,
     pub settings: Settings,
-    pub domain_words: String,
     pub space: SearchSpace,
     pub family: Box<dyn Family>,
     pub profile: Option<Profile>,
@@ -51,10 +53,10 @@ impl Run {
             network, sha256, ..
         } = loaded;
         let written = match &self.requirements {
-            Some(path) => Some(RequirementText {
-                name: path.display().to_string(),
-                text: requirements::text(path, &network)?,
-            }),
+            Some(path) => {
+                let text = requirements::text(path, &network)?;
+                Some(RequirementText::new(path.display().to_string(), text))
+            }
             None => None,
         };
         let decision = self.decision.of(&network)?;
@@ -89,40 +91,52 @@ impl Run {
         }
         let (profile, profile_words) = match criterion {
             Some(criterion) if criterion.needs_profile() => {
-                let (profile, words) =
-                    profile_file::find(self.profile.as_deref(), &self.data, &data, &network)?;
+                let (profile, words) = profile_file::find(
+                    self.profile.as_deref(),
+                    &self.data.settings(),
+                    &data,
+                    &network,
+                )?;
                 (Some(profile), Some(words))
             }
             _ => (None, None),
         };
         let (means, sampled) = deepconcolic_concolic::means(&network, &inputs);
         let settings = Settings {
+            format: Settings::FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            model: self.model.clone(),
+            model: self.model.settings(),
             sha256,
             shapes: Some(Shapes::of(&network)),
-            data: self.data.clone(),
+            data: self.data.settings(),
             samples: data.len(),
+            data_sha256: hash_samples(&data),
             criterion: self.criterion.clone(),
             requirements: written,
+            profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,
-            knobs: self.knobs.clone(),
+            knobs: self.knobs.settings(),
             radius,
             region: match &self.region {
-                Some(path) => Some(crc32fast::hash(&std::fs::read(path)?)),
+                Some(path) => Some(hash_bytes(&std::fs::read(path)?)),
                 None => None,
             },
-            domain: self.domain.clone(),
+            domain: DomainSettings::new(&domain, self.domain.clone(), domain_words),
             quantise: self.grid()?,
             validity: self.least_similarity()?,
             strategy: self.strategy.clone(),
             proofs: !self.no_proofs,
             rng_seed: self.rng_seed,
+            seed_choice: match &self.seed_index {
+                Some(_) => SeedChoice::Given,
+                None => SeedChoice::First(self.seeds.unwrap_or(SEEDS)),
+            },
             seeds: (0..choice.seeds.len())
                 .map(|s| choice.seeds.index(s))
                 .collect(),
-            seed_values: checksum(&choice.seeds),
+            seed_values: hash_values(choice.seeds.iter().flatten()),
             reference: self.reference.clone(),
+            reference_sha256: reference.as_ref().map(hash_samples),
             adversarial_radius: self.judging_radius()?,
             decision: decision.rule(),
             means: means.layers().to_vec(),
@@ -145,7 +159,6 @@ impl Run {
             data,
             reference,
             settings,
-            domain_words,
             space,
             family,
             profile,
@@ -301,14 +314,6 @@ fn inside(seeds: &Seeds, domain: &Domain, words: &str) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn checksum(seeds: &Seeds) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    for value in seeds.iter().flatten() {
-        hasher.update(&value.to_le_bytes());
-    }
-    hasher.finalize()
 }
 
 /// The first few numbers of a list.

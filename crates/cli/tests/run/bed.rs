@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::arrays::{Element, NpzReader};
+use deepconcolic_dataset::write::NpzWriter;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -95,10 +96,62 @@ pub fn replay(run: &Left, more: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
+/// Exit code and output of `check`.
+pub fn check(run: &Left, more: &[&str]) -> (i32, String) {
+    let folder = run.0.to_str().unwrap();
+    let output = deepconcolic(&[&["check", folder], more].concat())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap() + &said(&output);
+    (output.status.code().unwrap(), text)
+}
+
 pub fn assert_says(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
+}
+
+/// Writes an array file again with one array changed.
+pub fn change(run: &Left, file: &str, array: &str, edit: impl Fn(&mut Vec<f64>)) {
+    fn copy<T: Element + Copy>(
+        from: &mut NpzReader,
+        to: &mut NpzWriter,
+        name: &str,
+        edit: impl Fn(Vec<T>) -> Vec<T>,
+    ) {
+        let array = from.read::<T>(name).unwrap();
+        to.add(name, &array.shape, &edit(array.values)).unwrap();
+    }
+    let path = run.0.join(file);
+    let mut from = NpzReader::open(&path).unwrap();
+    let mut to = NpzWriter::create(&path).unwrap();
+    let names: Vec<String> = from.names().map(str::to_owned).collect();
+    for name in names {
+        let edited = |values: Vec<f64>| {
+            let mut values = values;
+            if name == array {
+                edit(&mut values);
+            }
+            values
+        };
+        match name.as_str() {
+            "reference_distance" => copy::<f64>(&mut from, &mut to, &name, edited),
+            "x" | "distance" | "bound" => copy::<f32>(&mut from, &mut to, &name, |values| {
+                let wide = values.into_iter().map(f64::from).collect();
+                edited(wide).into_iter().map(|v| v as f32).collect()
+            }),
+            "stage" | "verdict" | "state" => copy::<u8>(&mut from, &mut to, &name, |values| {
+                let wide = values.into_iter().map(f64::from).collect();
+                edited(wide).into_iter().map(|v| v as u8).collect()
+            }),
+            _ => copy::<i64>(&mut from, &mut to, &name, |values| {
+                let wide = values.into_iter().map(|v| v as f64).collect();
+                edited(wide).into_iter().map(|v| v as i64).collect()
+            }),
+        }
+    }
+    to.finish().unwrap();
 }
 
 /// How often a number is in a list.
@@ -187,7 +240,9 @@ pub fn timeless(summary: &Value) -> Value {
     let mut summary = summary.clone();
     let fields = summary.as_object_mut().unwrap();
     fields.remove("time_s").expect("times");
-    fields.remove("command").expect("the command");
+    for name in ["command", "date", "files"] {
+        fields.remove(name).expect(name);
+    }
     summary
 }
 

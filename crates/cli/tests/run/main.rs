@@ -5,6 +5,7 @@ mod bed;
 mod contract;
 mod decisions;
 mod disk;
+mod edits;
 mod journal;
 mod kills;
 mod onnx;

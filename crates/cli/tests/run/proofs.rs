@@ -7,20 +7,11 @@ use std::path::PathBuf;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, Left, TABLE, assert_says, count, deepconcolic, said};
-
-/// Exit code and what is printed.
-fn check(run: &Left) -> (i32, String) {
-    let output = deepconcolic(&["check", run.0.to_str().unwrap()])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout.clone()).unwrap() + &said(&output);
-    (output.status.code().unwrap(), text)
-}
+use crate::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count};
 
 /// `check` rejects the run, in these words.
 fn assert_rejected(run: &Left, parts: &[&str]) {
-    let (code, text) = check(run);
+    let (code, text) = check(run, &[]);
     assert_eq!(code, 1, "{text}");
     assert_says(&text, parts);
 }
@@ -35,7 +26,7 @@ fn near<'a>(criterion: &'a str, seeds: &'a str, radius: &'a str, more: &[&'a str
 /// agrees.
 fn checked(bed: &Bed, name: &str, subject: [&str; 3], flags: &[&str]) -> (Left, usize) {
     let run = bed.run(name, subject, flags);
-    let (code, text) = check(&run);
+    let (code, text) = check(&run, &[]);
     assert_eq!(code, 0, "{flags:?}: {text}");
     let (state, _) = run.requirements();
     let infeasible = count(&state, 2);
@@ -120,7 +111,7 @@ fn pairs_follow_from_neurons() {
     for criterion in ["ssc", "vsc", "svc", "vvc"] {
         let flags = near(criterion, "2", "0.02", &["--max-executions", "600"]);
         let run = bed.run(criterion, IMAGES, &flags);
-        let (code, text) = check(&run);
+        let (code, text) = check(&run, &[]);
         assert_eq!(code, 0, "{criterion}: {text}");
         let (state, _) = run.requirements();
         assert!(count(&state, 2) > 1000, "{criterion}");
@@ -237,7 +228,7 @@ fn what_does_not_follow_is_noticed() {
     fs::remove_file(&files[0]).unwrap();
     assert_rejected(&run, &["not shown to be infeasible"]);
     fs::write(&files[0], &bytes).unwrap();
-    assert_eq!(check(&run).0, 0);
+    assert_eq!(check(&run, &[]).0, 0);
     // A certificate of smaller balls shows nothing of these.
     let (other, _) = settled(&bed, "smaller", TABLE, &flags("0.01"));
     for file in &files {
@@ -255,7 +246,7 @@ fn claims_without_a_certificate_are_noticed() {
     let bed = Bed::new();
     let flags = near("kmnc", "2", "0.02", &["--sections", "8", "--no-proofs"]);
     let run = bed.run("run", TABLE, &flags);
-    assert_eq!(check(&run).0, 0);
+    assert_eq!(check(&run, &[]).0, 0);
     let (state, _) = run.requirements();
     assert!(count(&state, 2) == 0 && count(&state, 0) > 0);
     rewrite(&run, |state| {

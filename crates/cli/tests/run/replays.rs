@@ -1,10 +1,8 @@
 //! `replay`: agrees with an untouched run, and with nothing else; the same seed gives the same run.
 
-use deepconcolic_dataset::arrays::{Element, NpzReader};
-use deepconcolic_dataset::write::NpzWriter;
 use serde_json::json;
 
-use crate::bed::{Bed, IMAGES, Left, TABLE, assert_same, assert_says, deepconcolic, replay};
+use crate::bed::{Bed, IMAGES, TABLE, assert_same, assert_says, change, deepconcolic, replay};
 
 const SMALL: [&str; 8] = [
     "--criterion",
@@ -16,47 +14,6 @@ const SMALL: [&str; 8] = [
     "--quantise",
     "255",
 ];
-
-/// Writes an array file again with one array changed.
-fn change(run: &Left, file: &str, array: &str, edit: impl Fn(&mut Vec<f64>)) {
-    fn copy<T: Element + Copy>(
-        from: &mut NpzReader,
-        to: &mut NpzWriter,
-        name: &str,
-        edit: impl Fn(Vec<T>) -> Vec<T>,
-    ) {
-        let array = from.read::<T>(name).unwrap();
-        to.add(name, &array.shape, &edit(array.values)).unwrap();
-    }
-    let path = run.0.join(file);
-    let mut from = NpzReader::open(&path).unwrap();
-    let mut to = NpzWriter::create(&path).unwrap();
-    let names: Vec<String> = from.names().map(str::to_owned).collect();
-    for name in names {
-        let edited = |values: Vec<f64>| {
-            let mut values = values;
-            if name == array {
-                edit(&mut values);
-            }
-            values
-        };
-        match name.as_str() {
-            "x" | "distance" | "bound" => copy::<f32>(&mut from, &mut to, &name, |values| {
-                let wide = values.into_iter().map(f64::from).collect();
-                edited(wide).into_iter().map(|v| v as f32).collect()
-            }),
-            "stage" | "verdict" | "state" => copy::<u8>(&mut from, &mut to, &name, |values| {
-                let wide = values.into_iter().map(f64::from).collect();
-                edited(wide).into_iter().map(|v| v as u8).collect()
-            }),
-            _ => copy::<i64>(&mut from, &mut to, &name, |values| {
-                let wide = values.into_iter().map(|v| v as f64).collect();
-                edited(wide).into_iter().map(|v| v as i64).collect()
-            }),
-        }
-    }
-    to.finish().unwrap();
-}
 
 #[test]
 fn an_untouched_run_agrees_and_a_touched_one_does_not() {

@@ -13,4 +13,4 @@ pub use atomic::AtomicFile;
 pub use destination::is_standard_output;
 pub use npy::write_npy;
 pub use npz::NpzWriter;
-pub use png::{write_png, write_png_16};
+pub use png::{png_contents, png_contents_16, write_png, write_png_16};

@@ -1,6 +1,6 @@
 //! One image as a PNG file.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use image::codecs::png::PngEncoder;
@@ -31,13 +31,7 @@ pub fn write_png(
     channels: usize,
     bytes: &[u8],
 ) -> Result<(), DatasetError> {
-    let colours = [
-        ExtendedColorType::L8,
-        ExtendedColorType::Rgb8,
-        ExtendedColorType::Rgba8,
-    ];
-    check_length(path, None, &[height, width, channels], bytes)?;
-    write(path, [height, width, channels], colours, bytes)
+    write(path, &png_contents(path, [height, width, channels], bytes)?)
 }
 
 /// Writes 16-bit pixels the same way.
@@ -48,27 +42,51 @@ pub fn write_png_16(
     channels: usize,
     values: &[u16],
 ) -> Result<(), DatasetError> {
+    write(
+        path,
+        &png_contents_16(path, [height, width, channels], values)?,
+    )
+}
+
+/// What [`write_png`] writes for a height, width and number of channels, to compare a file with; the path
+/// is for messages.
+pub fn png_contents(path: &Path, size: [usize; 3], bytes: &[u8]) -> Result<Vec<u8>, DatasetError> {
+    let colours = [
+        ExtendedColorType::L8,
+        ExtendedColorType::Rgb8,
+        ExtendedColorType::Rgba8,
+    ];
+    check_length(path, None, &size, bytes)?;
+    contents(path, size, colours, bytes)
+}
+
+/// What [`write_png_16`] writes.
+pub fn png_contents_16(
+    path: &Path,
+    size: [usize; 3],
+    values: &[u16],
+) -> Result<Vec<u8>, DatasetError> {
     let colours = [
         ExtendedColorType::L16,
         ExtendedColorType::Rgb16,
         ExtendedColorType::Rgba16,
     ];
-    check_length(path, None, &[height, width, channels], values)?;
+    check_length(path, None, &size, values)?;
     // The encoder takes them as they are in memory.
     let bytes: Vec<u8> = values
         .iter()
         .flat_map(|value| value.to_ne_bytes())
         .collect();
-    write(path, [height, width, channels], colours, &bytes)
+    contents(path, size, colours, &bytes)
 }
 
-/// Writes the bytes of pixels, in the kind that is given for one, three and four channels.
-fn write(
+/// The bytes of pixels as a file, in the kind that is given for one, three and four channels.
+fn contents(
     path: &Path,
     [height, width, channels]: [usize; 3],
     [grey, colour, opaque]: [ExtendedColorType; 3],
     bytes: &[u8],
-) -> Result<(), DatasetError> {
+) -> Result<Vec<u8>, DatasetError> {
     let kind = match channels {
         1 => grey,
         3 => colour,
@@ -83,13 +101,20 @@ fn write(
     let failed = |error| DatasetError::io(path, "write")(error);
     let size = |size: usize| u32::try_from(size).map_err(|error| failed(io::Error::other(error)));
     let (width, height) = (size(width)?, size(height)?);
-    let mut file = AtomicFile::create(path)?;
+    let mut file = Vec::new();
     PngEncoder::new(&mut file)
         .write_image(bytes, width, height, kind)
         .map_err(|error| match error {
             ImageError::IoError(error) => failed(error),
             other => failed(io::Error::other(other)),
         })?;
+    Ok(file)
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<(), DatasetError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(contents)
+        .map_err(DatasetError::io(path, "write"))?;
     file.commit()
 }
 

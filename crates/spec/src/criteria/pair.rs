@@ -82,7 +82,9 @@ impl Block {
     }
 
     fn slot(&self, condition: usize, decision: usize) -> Option<usize> {
-        let position = self.cone(decision).binary_search(&condition).ok()?;
+        // Numbers may come from a file.
+        let cone = &self.cones[*self.cone_of.get(decision)?];
+        let position = cone.binary_search(&condition).ok()?;
         Some(self.starts[decision] + position)
     }
 

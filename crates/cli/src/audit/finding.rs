@@ -1,0 +1,77 @@
+//! What an audit says: what differs, what was found to hold, and what it could not verify.
+
+use std::fmt;
+
+/// Something that a file says and that is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, by its name in the folder.
+    pub file: String,
+    /// Which part of it.
+    pub field: String,
+    /// What it says.
+    pub claimed: String,
+    /// What is so.
+    pub found: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            field,
+            claimed,
+            found,
+        } = self;
+        write!(f, "{file}: {field}: claimed {claimed}, found {found}")
+    }
+}
+
+/// What came of an audit.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What was checked: the scope, from what was used.
+    pub scope: Vec<String>,
+    /// What was done, and what came of it.
+    pub done: Vec<String>,
+    /// What differs.
+    pub findings: Vec<Finding>,
+    /// What is taken as the folder says it.
+    pub unverified: Vec<String>,
+}
+
+impl Report {
+    /// Enters what differs.
+    pub fn differs(
+        &mut self,
+        file: &str,
+        field: impl fmt::Display,
+        claimed: impl fmt::Display,
+        found: impl fmt::Display,
+    ) {
+        self.findings.push(Finding {
+            file: file.to_owned(),
+            field: field.to_string(),
+            claimed: claimed.to_string(),
+            found: found.to_string(),
+        });
+    }
+
+    /// Enters two values unless they are the same.
+    pub fn compare<T: PartialEq + fmt::Display>(
+        &mut self,
+        file: &str,
+        field: impl fmt::Display,
+        claimed: T,
+        found: T,
+    ) {
+        if claimed != found {
+            self.differs(file, field, claimed, found);
+        }
+    }
+
+    /// Whether everything that was checked holds.
+    pub fn holds(&self) -> bool {
+        self.findings.is_empty()
+    }
+}

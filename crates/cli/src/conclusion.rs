@@ -1,0 +1,207 @@
+//! The conclusion of a run: every figure of `run.json`, computed from the suite, the table of requirements
+//! and the settings. `run` writes what this says; `check` computes it again from the files and compares.
+
+use std::collections::BTreeMap;
+
+use deepconcolic_archive::{
+    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
+    RequirementSummary, RequirementTable, Spread, State, SuiteTable, Summary, TestSummary, Times,
+};
+use deepconcolic_check::Audit;
+use deepconcolic_network::Network;
+use deepconcolic_spec::Decision;
+use deepconcolic_spec::criteria::{BitSet, Family, Group};
+use serde_json::Value;
+
+use crate::settings::{Settings, hash_text};
+
+/// What the figures are computed from.
+pub struct Facts<'a> {
+    pub network: &'a Network,
+    pub family: &'a dyn Family,
+    pub decision: &'a Decision,
+    pub settings: &'a Settings,
+    /// The settings as they are written.
+    pub settings_value: &'a Value,
+    pub suite: &'a SuiteTable,
+    /// The suite, executed.
+    pub audit: &'a Audit,
+    pub table: &'a RequirementTable,
+}
+
+/// What no file shows: how the run went, and what was measured on data.
+#[derive(Clone)]
+pub struct Record {
+    pub date: String,
+    pub command: Vec<String>,
+    pub accuracy: Option<f64>,
+    pub misclassified: usize,
+    pub baseline: Baseline,
+    pub times: Times,
+    pub executions: Executions,
+    pub stop: String,
+    pub notes: Vec<String>,
+    /// SHA-256 of the files beside `run.json`.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The conclusion.
+pub fn conclude(facts: &Facts<'_>, record: Record) -> Summary {
+    let Facts {
+        network,
+        family,
+        decision,
+        settings,
+        suite,
+        audit,
+        ..
+    } = *facts;
+    let groups = family.groups();
+    let total: usize = groups.iter().map(Group::total).sum();
+    let covered = audit.covered_count();
+    let infeasible = infeasible(family, facts.table);
+    let refuted: usize = infeasible.iter().map(BitSet::count).sum();
+    let part = |count: usize| match total {
+        0 => 1.0,
+        total => count as f64 / total as f64,
+    };
+    let seeds = suite.seeds();
+    let generated = suite.len() - seeds;
+    Summary {
+        schema: Summary::SCHEMA,
+        tool: format!("deepconcolic {}", settings.version),
+        date: record.date,
+        command: record.command,
+        model: ModelSummary {
+            path: settings.model.model.display().to_string(),
+            sha256: settings.sha256.clone(),
+            layers: network
+                .layers()
+                .iter()
+                .map(|l| l.name().to_owned())
+                .collect(),
+        },
+        criterion: match &settings.requirements {
+            Some(file) => file.name.clone(),
+            None => settings.criterion.clone().unwrap_or_default(),
+        },
+        norm: settings.knobs.norm.name().into(),
+        radius: settings.radius,
+        domain: settings.domain.words.clone(),
+        rng_seed: settings.rng_seed,
+        decision: decision.rule(),
+        accuracy: record.accuracy,
+        requirements: RequirementSummary {
+            total,
+            covered,
+            infeasible: refuted,
+            unresolved: total.saturating_sub(covered + refuted),
+            fragile: audit.fragile_count(),
+        },
+        coverage: part(covered),
+        resolved: part(covered + refuted),
+        layers: layers(network, groups, &audit.covered, &infeasible),
+        classes: classes(decision, suite),
+        tests: TestSummary {
+            seeds,
+            generated,
+            misclassified: record.misclassified,
+        },
+        adversarial: (decision.rule().is_some()).then(|| adversarial(suite, generated)),
+        distance: Spread::of(suite.distance.iter().skip(seeds).map(|&d| f64::from(d))),
+        baseline: record.baseline,
+        time_s: record.times,
+        executions: record.executions,
+        stop: record.stop,
+        notes: record.notes,
+        files: record.files,
+        settings_sha256: hash_text(&facts.settings_value.to_string()),
+        settings: facts.settings_value.clone(),
+    }
+}
+
+/// What a table says is infeasible, group by group. A pair that has two rows counts once.
+fn infeasible(family: &dyn Family, table: &RequirementTable) -> Vec<BitSet> {
+    let mut sets: Vec<BitSet> = family
+        .groups()
+        .iter()
+        .map(|group| BitSet::new(group.slots()))
+        .collect();
+    for row in (0..table.state.len()).filter(|&r| table.state[r] == State::Infeasible as u8) {
+        if let Some(slot) = table.slot(family, row) {
+            sets[slot.group as usize].insert(slot.slot as usize);
+        }
+    }
+    sets
+}
+
+fn classes(decision: &Decision, suite: &SuiteTable) -> Vec<ClassSummary> {
+    let classes = 0..decision.classes();
+    let mut rows: Vec<ClassSummary> = classes
+        .map(|label| ClassSummary {
+            label,
+            tests: 0,
+            adversarial: 0,
+        })
+        .collect();
+    let class = |test: usize| usize::try_from(suite.label[test]).unwrap_or(usize::MAX);
+    for test in 0..suite.len() {
+        if let Some(row) = rows.get_mut(class(test)) {
+            row.tests += 1;
+        }
+    }
+    for test in suite.adversarial() {
+        if let Some(row) = rows.get_mut(class(test)) {
+            row.adversarial += 1;
+        }
+    }
+    rows
+}
+
+fn adversarial(suite: &SuiteTable, generated: usize) -> AdversarialSummary {
+    let distances: Vec<f64> = suite
+        .adversarial()
+        .map(|test| suite.reference_distance[test])
+        .collect();
+    let spread = Spread::of(distances.iter().copied());
+    AdversarialSummary {
+        count: distances.len(),
+        fraction: distances.len() as f64 / generated.max(1) as f64,
+        min_distance: spread.min,
+        median_distance: spread.median,
+    }
+}
+
+/// Figures by layer, in the order of the layers.
+fn layers(
+    network: &Network,
+    groups: &[Group],
+    covered: &[BitSet],
+    infeasible: &[BitSet],
+) -> Vec<LayerSummary> {
+    let mut rows: Vec<LayerSummary> = Vec::new();
+    for ((group, covered), infeasible) in groups.iter().zip(covered).zip(infeasible) {
+        let name = match group.layer {
+            Some(layer) => network.layers()[layer].name(),
+            None => "output",
+        };
+        let done = covered.count_without(&group.void);
+        let row = LayerSummary {
+            name: name.to_owned(),
+            total: group.total(),
+            covered: done,
+            infeasible: infeasible.count(),
+            unresolved: group.total().saturating_sub(done + infeasible.count()),
+        };
+        match rows.iter_mut().find(|r| r.name == name) {
+            Some(known) => {
+                known.total += row.total;
+                known.covered += row.covered;
+                known.infeasible += row.infeasible;
+                known.unresolved += row.unresolved;
+            }
+            None => rows.push(row),
+        }
+    }
+    rows
+}

@@ -1,0 +1,63 @@
+//! Fingerprints of the files that a run leaves beside `run.json`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use deepconcolic_check::{hex, sha256};
+
+use crate::exit::Failure;
+use crate::{outcome, prove, region_file};
+
+/// The SHA-256 of every file and folder that a run leaves and that `check` reads. `statement.md` is none of
+/// them: it follows from the others.
+pub fn of_folder(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let files = [
+        outcome::SUITE,
+        outcome::REQUIREMENTS,
+        outcome::NEAREST,
+        outcome::PROFILE,
+    ];
+    let mut found = BTreeMap::new();
+    for name in files.into_iter().chain(region_file::NAMES) {
+        let path = folder.join(name);
+        if path.exists() {
+            found.insert(name.to_owned(), of_file(&path)?);
+        }
+    }
+    for name in [outcome::ADVERSARIAL, prove::CERTIFICATES] {
+        let path = folder.join(name);
+        if path.is_dir() {
+            found.insert(name.to_owned(), of_entries(&path)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The SHA-256 of a file.
+pub fn of_file(path: &Path) -> Result<String, Failure> {
+    Ok(hex(&sha256(&fs::read(path).map_err(unreadable(path))?)))
+}
+
+/// Of the names and contents of all files of a folder.
+fn of_entries(folder: &Path) -> Result<String, Failure> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+        let entry = entry.map_err(unreadable(folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // What another process is still writing.
+        if !name.starts_with('.') {
+            entries.push((of_file(&entry.path())?, name));
+        }
+    }
+    entries.sort_by(|a, b| a.1.cmp(&b.1));
+    // As `sha256sum *` prints it.
+    let line = |(digest, name): &(String, String)| format!("{digest}  {name}\n");
+    let lines: String = entries.iter().map(line).collect();
+    Ok(hex(&sha256(lines.as_bytes())))
+}
+
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+    |e| Failure::Usage(format!("{} cannot be read: {e}", path.display()))
+}
