@@ -47,6 +47,39 @@ fn executed(case: &Case, random: &mut Random, point: &[f32]) -> Vec<f32> {
     values
 }
 
+/// How many executions were compared with the margins of the logits; all are within them.
+fn compared(case: &Case, random: &mut Random) -> usize {
+    let atoms = [0, 1].map(|element| Atom {
+        terms: vec![Term {
+            point: Point::Logits,
+            element,
+            weight: 1.0,
+        }],
+        constant: 0.0,
+        strict: false,
+    });
+    let context = case.context();
+    let reach = case.reach(&case.bounds(&context));
+    let margins = margins(&case.cone, &reach, &atoms);
+    let mut known = 0;
+    for _ in 0..10 {
+        let point = case.ends().into_iter().map(|ends| ends[random.below(2)]);
+        let point: Vec<f64> = point.collect();
+        let single: Vec<f32> = point.iter().map(|&x| x as f32).collect();
+        let run = executed(case, random, &single);
+        let values = case.values(&point.iter().map(|&x| exact(x)).collect::<Vec<Exact>>());
+        for (&target, &margin) in case.cone.targets.iter().zip(&margins) {
+            if !margin.is_finite() {
+                continue;
+            }
+            known += 1;
+            let off = exact(f64::from(run[target])) - &values[target];
+            assert!(is_above(margin, &off) && is_above(margin, &-off));
+        }
+    }
+    known
+}
+
 #[test]
 fn executions_in_any_order_stay_within_the_margin() {
     let mut known = 0;
@@ -60,36 +93,33 @@ fn executions_in_any_order_stay_within_the_margin() {
         };
         to_single(&mut case.region.lower);
         to_single(&mut case.region.upper);
-        let atoms = [0, 1].map(|element| Atom {
-            terms: vec![Term {
-                point: Point::Logits,
-                element,
-                weight: 1.0,
-            }],
-            constant: 0.0,
-            strict: false,
-        });
-        let context = case.context();
-        let reach = case.reach(&case.bounds(&context));
-        let margins = margins(&case.cone, &reach, &atoms);
-        for _ in 0..10 {
-            let point = case.ends().into_iter().map(|ends| ends[random.below(2)]);
-            let point: Vec<f64> = point.collect();
-            let single: Vec<f32> = point.iter().map(|&x| x as f32).collect();
-            let run = executed(&case, &mut random, &single);
-            let values = case.values(&point.iter().map(|&x| exact(x)).collect::<Vec<Exact>>());
-            for (&target, &margin) in case.cone.targets.iter().zip(&margins) {
-                if !margin.is_finite() {
-                    continue;
-                }
-                known += 1;
-                let off = exact(f64::from(run[target])) - &values[target];
-                assert!(
-                    is_above(margin, &off) && is_above(margin, &-off),
-                    "case {seed}"
-                );
-            }
-        }
+        known += compared(&case, &mut random);
+    }
+    assert!(known > 500, "{known}");
+}
+
+/// A difference of large numbers, small itself, goes through a Relu: behind it nothing but the error that is
+/// carried along tells how far off it can be.
+#[test]
+fn executions_in_any_order_carry_errors_along() {
+    let mut random = Random::new(12);
+    let mut known = 0;
+    for _ in 0..30 {
+        let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
+        let weight = f64::from(random.between(1e7, 2e7) as f32);
+        let apart = Dense::new(2, 1, vec![weight, -weight], vec![0.0]).unwrap();
+        let x = builder.add(apart, &[x], "").unwrap();
+        let x = builder.add(Elementwise::new(Relu), &[x], "").unwrap();
+        let last = Dense::new(1, 2, vec![1.0, -1.0], vec![0.0; 2]).unwrap();
+        let x = builder.add(last, &[x], "").unwrap();
+        let network = builder.finish(&[("y", x)], 0).unwrap();
+        let low = random.between(0.5, 1.0) as f32;
+        let point = vec![f64::from(low.next_up()), f64::from(low)];
+        let region = Region {
+            lower: point.clone(),
+            upper: point,
+        };
+        known += compared(&Case::of(network, region), &mut random);
     }
     assert!(known > 500, "{known}");
 }
