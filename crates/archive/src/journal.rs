@@ -72,8 +72,8 @@ pub struct Proof {
     pub wrote: bool,
     /// Upper bounds found, by the number of a requirement in the question.
     pub bounds: Vec<(u32, f64)>,
-    /// Why requirements are beyond proofs.
-    pub reasons: Vec<String>,
+    /// Why requirements are beyond proofs, by their numbers in the question.
+    pub reasons: Vec<(u32, String)>,
     /// Parts of the region that were bounded.
     pub nodes: usize,
     /// Whether time was up before all of it was tried.

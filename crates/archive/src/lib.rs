@@ -15,7 +15,7 @@ pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_ad
 pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
 pub use journal::{Entry, Journal, OnDamage, Proof, Step};
-pub use requirements::{PairColumns, RequirementTable, State};
+pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
 pub use suite::SuiteTable;
 pub use summary::{
     AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,

@@ -6,9 +6,13 @@ use deepconcolic_check::audit::Shown;
 use deepconcolic_check::{Audit, PairClaim, Slot};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
+use deepconcolic_spec::Inputs;
 use deepconcolic_spec::criteria::{Family, Group};
 
 use crate::error::ArchiveError;
+
+/// The number of the first hidden layer: the input is layer 1.
+pub const FIRST_HIDDEN: usize = 2;
 
 /// How a requirement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +46,11 @@ impl State {
 /// The neurons that the rows of a pair criterion stand for.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PairColumns {
-    /// The condition's hidden layer, from 0.
+    /// The condition's layer, counted as everywhere: the input is 1, the first hidden layer 2.
     pub layer: Vec<i32>,
     /// The condition.
     pub i: Vec<i32>,
-    /// The decision's hidden layer, from 0.
+    /// The decision's layer.
     pub layer2: Vec<i32>,
     /// The decision.
     pub j: Vec<i32>,
@@ -60,8 +64,10 @@ pub struct RequirementTable {
     pub state: Vec<u8>,
     /// The test that shows it, -1 if none.
     pub test: Vec<i64>,
-    /// The second test of a pair, -1 if none.
+    /// The second test of a requirement on two inputs, which may be the first once more; -1 if none.
     pub test2: Vec<i64>,
+    /// 1 if it is covered only within the margin of rounding.
+    pub fragile: Vec<u8>,
     /// An upper bound on its value over the region, where one was computed, else NaN.
     pub bound: Vec<f32>,
     /// The certificate that shows it to be infeasible, -1 if none.
@@ -80,7 +86,8 @@ impl RequirementTable {
         for (g, group) in family.groups().iter().enumerate() {
             if let Some(pairs) = family.pairs() {
                 for slot in audit.covered[g].iter() {
-                    table.push(State::Covered, audit.witnesses[g][slot], true);
+                    let fragile = audit.fragile[g].contains(slot);
+                    table.push(State::Covered, audit.witnesses[g][slot], true, fragile);
                     if let Some(columns) = &mut table.pairs {
                         columns.push(pairs.layers(g), pairs.neurons(g, slot));
                     }
@@ -96,9 +103,10 @@ impl RequirementTable {
                 } else {
                     State::Unresolved
                 };
-                // Two equal tests stand for one.
-                let paired = shown.is_some_and(|(first, second)| first != second);
-                table.push(state, shown, paired);
+                // One test can meet a requirement on two inputs with itself.
+                let paired = family.inputs(g, slot) == Inputs::Two;
+                let fragile = audit.fragile[g].contains(slot);
+                table.push(state, shown, paired, fragile);
             }
         }
         table
@@ -120,7 +128,7 @@ impl RequirementTable {
         for (slot, certificate) in refuted.filter(open) {
             if let (Some(columns), Some(pairs)) = (&mut self.pairs, family.pairs()) {
                 columns.push(pairs.layers(group), pairs.neurons(group, slot));
-                self.push(State::Infeasible, None, true);
+                self.push(State::Infeasible, None, true, false);
                 self.certificate.pop();
                 self.certificate.push(certificate);
             } else {
@@ -157,8 +165,9 @@ impl RequirementTable {
         before.map(Group::slots).sum::<usize>() + slot.slot as usize
     }
 
-    fn push(&mut self, state: State, shown: Shown, paired: bool) {
+    fn push(&mut self, state: State, shown: Shown, paired: bool, fragile: bool) {
         self.state.push(state as u8);
+        self.fragile.push(u8::from(fragile));
         self.test
             .push(shown.map_or(-1, |(first, _)| i64::from(first)));
         let second = shown.filter(|_| paired);
@@ -193,7 +202,8 @@ impl RequirementTable {
         };
         if let (Some(columns), Some(pairs)) = (&self.pairs, family.pairs()) {
             let at = |column: &[i32]| usize::try_from(*column.get(row)?).ok();
-            let layers = (at(&columns.layer)?, at(&columns.layer2)?);
+            let hidden = |column: &[i32]| at(column)?.checked_sub(FIRST_HIDDEN);
+            let layers = (hidden(&columns.layer)?, hidden(&columns.layer2)?);
             let group = (0..family.groups().len()).find(|&g| pairs.layers(g) == layers)?;
             let number = pairs.slot(group, at(&columns.i)?, at(&columns.j)?)?;
             return Some(slot(group, number));
@@ -217,6 +227,7 @@ impl RequirementTable {
             state: pick(&self.state, from),
             test: pick(&self.test, from),
             test2: pick(&self.test2, from),
+            fragile: pick(&self.fragile, from),
             bound: pick(&self.bound, from),
             certificate: pick(&self.certificate, from),
             pairs: self.pairs.as_ref().map(|columns| PairColumns {
@@ -256,6 +267,7 @@ impl RequirementTable {
         file.add("state", &rows, &self.state)?;
         file.add("test", &rows, &self.test)?;
         file.add("test2", &rows, &self.test2)?;
+        file.add("fragile", &rows, &self.fragile)?;
         file.add("bound", &rows, &self.bound)?;
         file.add("certificate", &rows, &self.certificate)?;
         if let Some(columns) = &self.pairs {
@@ -284,6 +296,7 @@ impl RequirementTable {
             state: file.read("state")?.values,
             test: file.read("test")?.values,
             test2: file.read("test2")?.values,
+            fragile: file.read("fragile")?.values,
             bound: file.read("bound")?.values,
             certificate: file.read("certificate")?.values,
             pairs,
@@ -292,6 +305,7 @@ impl RequirementTable {
         let mut lengths = vec![
             table.test.len(),
             table.test2.len(),
+            table.fragile.len(),
             table.bound.len(),
             table.certificate.len(),
         ];
@@ -322,8 +336,8 @@ fn narrow(column: Vec<i64>) -> Vec<i32> {
 
 impl PairColumns {
     fn push(&mut self, layers: (usize, usize), neurons: (usize, usize)) {
-        self.layer.push(layers.0 as i32);
-        self.layer2.push(layers.1 as i32);
+        self.layer.push((layers.0 + FIRST_HIDDEN) as i32);
+        self.layer2.push((layers.1 + FIRST_HIDDEN) as i32);
         self.i.push(neurons.0 as i32);
         self.j.push(neurons.1 as i32);
     }

@@ -1,8 +1,8 @@
 //! A whole suite run again from nothing: what it covers, and which tests show it.
 
 use deepconcolic_network::{Pass, Point, Trace};
-use deepconcolic_spec::Prediction;
-use deepconcolic_spec::criteria::{BitSet, Change, Clearance, Look};
+use deepconcolic_spec::criteria::{BitSet, Change, Clearance, Look, Tally};
+use deepconcolic_spec::{Prediction, Together};
 
 use crate::pair::{PairClaim, PairJudge, Standing};
 use crate::witness::{Slot, Witnesses};
@@ -39,6 +39,19 @@ impl Audit {
     /// Requirements covered only within the margin.
     pub fn fragile_count(&self) -> usize {
         self.fragile.iter().map(BitSet::count).sum()
+    }
+}
+
+/// Tests with what the network answers to each.
+struct Tests<'a> {
+    inputs: &'a [f32],
+    each: usize,
+    predictions: Vec<Option<Prediction>>,
+}
+
+impl<'a> Tests<'a> {
+    fn input(&self, test: usize) -> &'a [f32] {
+        &self.inputs[test * self.each..(test + 1) * self.each]
     }
 }
 
@@ -86,44 +99,41 @@ impl Witnesses<'_> {
             witnesses: required.iter().map(|g| vec![None; g.len()]).collect(),
             uncovered: required,
         };
-        let mut predictions = Vec::new();
         let mut tally = self.family.tally();
-        let mut points = self.family.points();
-        if !points.contains(&Point::Logits) {
-            points.push(Point::Logits);
-        }
-        let pass = Pass::keep(points);
-        let mut trace = Trace::default();
         let each = self.network.input_elements().max(1);
-        let compares = self.compares(inputs.len() / each);
-        for batch in inputs.chunks(BATCH * each) {
-            self.network.forward_into(batch, &pass, &mut trace);
-            if compares {
-                tally.observe(&trace);
+        let tests = Tests {
+            inputs,
+            each,
+            predictions: vec![None; inputs.len() / each],
+        };
+        let (counting, predictions) = self.run_all(tests, tally.as_mut(), &mut books);
+        let rows = |numbers: &[usize]| -> Vec<f32> {
+            let row = |&n: &usize| &inputs[counting[n] * each..(counting[n] + 1) * each];
+            numbers.iter().flat_map(row).copied().collect()
+        };
+        let together = match self.family.pairs() {
+            Some(_) => {
+                let all: Vec<usize> = (0..counting.len()).collect();
+                Together::of(self.space, self.seeds, &rows(&all))
             }
-            for sample in 0..trace.samples() {
-                let look = Look {
-                    trace: &trace,
-                    sample,
-                    means: self.means,
-                };
-                self.look(look, predictions.len() as u32, &mut books);
-                predictions.push(self.decision.predict(look.at(Point::Logits)));
-            }
-        }
-        tally.finish(&|tests, points| {
-            let row = |&t: &usize| &inputs[t * each..(t + 1) * each];
-            let rows: Vec<f32> = tests.iter().flat_map(row).copied().collect();
+            None => Together::any(),
+        };
+        let rerun = |numbers: &[usize], points: &[Point]| {
             let pass = Pass::keep(points.iter().copied());
-            self.network.forward(&rows, &pass)
-        });
+            self.network.forward(&rows(numbers), &pass)
+        };
+        tally.finish(&rerun, &together);
         let mut covered: Vec<BitSet> = groups
             .iter()
             .zip(tally.covered())
             .map(|(group, covered)| covered.without(&group.void))
             .collect();
         self.claims(inputs, claims, &mut books, &mut covered)?;
-        self.found_pairs(inputs, &covered, tally.as_ref(), &mut books)?;
+        let shown_by = |group: usize, slot: usize| {
+            let (first, second) = tally.shown_by(group, slot)?;
+            Some((counting[first], counting[second]))
+        };
+        self.found_pairs(inputs, &covered, &shown_by, &mut books)?;
         for ((covered, uncovered), group) in covered.iter().zip(&books.uncovered).zip(groups) {
             if *covered != uncovered.complement().without(&group.void) {
                 return Err("counting and judging the suite disagree".into());
@@ -140,6 +150,54 @@ impl Witnesses<'_> {
             witnesses: books.witnesses,
             predictions,
         })
+    }
+
+    /// Runs every test. What lies in the search region is counted, as a whole and test by test; a seed
+    /// outside the boxes of a region has an answer and counts for nothing. Returns the numbers of the
+    /// tests that count, and all answers.
+    fn run_all(
+        &self,
+        mut tests: Tests<'_>,
+        tally: &mut dyn Tally,
+        books: &mut Books,
+    ) -> (Vec<usize>, Vec<Prediction>) {
+        let all = 0..tests.predictions.len();
+        let (counting, others): (Vec<usize>, Vec<usize>) =
+            all.partition(|&test| self.space.has(tests.input(test)));
+        let mut points = self.family.points();
+        if !points.contains(&Point::Logits) {
+            points.push(Point::Logits);
+        }
+        let compares = self.compares(tests.predictions.len());
+        let pass = Pass::keep(points);
+        let mut trace = Trace::default();
+        for (numbers, counts) in [(&counting, true), (&others, false)] {
+            for batch in numbers.chunks(BATCH) {
+                let inputs: Vec<f32> = batch
+                    .iter()
+                    .flat_map(|&t| tests.input(t))
+                    .copied()
+                    .collect();
+                self.network.forward_into(&inputs, &pass, &mut trace);
+                if counts && compares {
+                    tally.observe(&trace);
+                }
+                for (sample, &test) in batch.iter().enumerate() {
+                    let look = Look {
+                        trace: &trace,
+                        sample,
+                        means: self.means,
+                    };
+                    if counts {
+                        self.look(look, test as u32, books);
+                    }
+                    tests.predictions[test] = Some(self.decision.predict(look.at(Point::Logits)));
+                }
+            }
+        }
+        // Every test is in one of the two lists.
+        let predictions = tests.predictions.into_iter().flatten().collect();
+        (counting, predictions)
     }
 
     /// Whether a suite of so many tests is counted as a whole. If not, only what is claimed counts.
@@ -176,7 +234,8 @@ impl Witnesses<'_> {
         let judge = PairJudge {
             network: self.network,
             family: self.family,
-            units: &self.space.units,
+            space: self.space,
+            seeds: self.seeds,
             means: self.means,
         };
         judge.judge(claims, &|test| {
@@ -210,7 +269,7 @@ impl Witnesses<'_> {
         &self,
         inputs: &[f32],
         covered: &[BitSet],
-        tally: &dyn deepconcolic_spec::criteria::Tally,
+        shown_by: &dyn Fn(usize, usize) -> Option<(usize, usize)>,
         books: &mut Books,
     ) -> Result<(), String> {
         if self.guide.is_some() {
@@ -220,7 +279,7 @@ impl Witnesses<'_> {
         for (group, covered) in covered.iter().enumerate() {
             for slot in covered.iter() {
                 if books.uncovered[group].contains(slot)
-                    && let Some((first, second)) = tally.shown_by(group, slot)
+                    && let Some((first, second)) = shown_by(group, slot)
                 {
                     found.push(PairClaim {
                         slot: Slot {

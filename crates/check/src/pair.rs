@@ -3,7 +3,9 @@
 
 use deepconcolic_network::{Network, Pass, Point, Trace};
 use deepconcolic_spec::criteria::{Change, Family, Means, Pairs, Scope};
-use deepconcolic_spec::{Assignment, Evaluator, Input, InputSpace, Inputs, Observations, Var};
+use deepconcolic_spec::{
+    Assignment, Evaluator, Input, Inputs, Observations, SearchSpace, Together, Var,
+};
 
 use crate::witness::Slot;
 
@@ -19,7 +21,7 @@ pub struct PairClaim {
 }
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Not met.
     False,
@@ -36,8 +38,10 @@ pub struct PairJudge<'a> {
     pub network: &'a Network,
     /// The requirements.
     pub family: &'a dyn Family,
-    /// How distances are measured.
-    pub units: &'a InputSpace,
+    /// Where inputs may lie.
+    pub space: &'a SearchSpace,
+    /// The seeds, one after the other.
+    pub seeds: &'a [f32],
     /// The scale of each layer.
     pub means: &'a Means,
 }
@@ -52,8 +56,8 @@ impl PairJudge<'_> {
         points
     }
 
-    /// Runs the tests that claims name, each pair for itself, and judges every claim. `input` gives
-    /// a test by number.
+    /// Runs the tests that claims name and judges every claim. Two inputs that lie in no ball or box
+    /// together meet nothing together. `input` gives a test by number.
     pub fn judge<'b>(
         &self,
         claims: &[PairClaim],
@@ -69,14 +73,16 @@ impl PairJudge<'_> {
             tests.sort_unstable();
             tests.dedup();
             let inputs: Vec<f32> = tests.iter().flat_map(|&t| input(t)).copied().collect();
+            let together = Together::of(self.space, self.seeds, &inputs);
             self.network.forward_into(&inputs, &pass, &mut trace);
             for claim in batch {
                 let row = |test: u32| tests.partition_point(|&t| t < test);
-                standings.push(self.standing(
-                    claim.slot,
-                    &trace,
-                    [row(claim.first), row(claim.second)],
-                )?);
+                let rows = [row(claim.first), row(claim.second)];
+                standings.push(if together.may_pair(rows[0], rows[1]) {
+                    self.standing(claim.slot, &trace, rows)?
+                } else {
+                    Standing::False
+                });
             }
         }
         Ok(standings)
@@ -101,7 +107,7 @@ impl PairJudge<'_> {
             samples: rows,
             hidden: self.network.layers().len(),
         };
-        let evaluator = Evaluator::new(&seen, self.units);
+        let evaluator = Evaluator::new(&seen, &self.space.units);
         let (tests, goal) = (Assignment::Two(0, 1), requirement.goal());
         let value = evaluator.value(&goal, tests, self.means.layers());
         Ok(match evaluator.satisfies(&goal, tests) {
@@ -112,7 +118,8 @@ impl PairJudge<'_> {
         })
     }
 
-    /// A pair of neurons, by the definition of its criterion.
+    /// A pair of neurons, by the definition of its criterion: as firm as the least firm of all that it
+    /// asks for, the signs that stay among it.
     fn neurons(
         &self,
         pairs: &dyn Pairs,
@@ -125,42 +132,65 @@ impl PairJudge<'_> {
         let (condition, decision) = pairs.neurons(group, slot);
         let u = |layer: usize| rows.map(|row| trace.sample(Point::Pre(layer), row));
         let ([a, b], [c, d]) = (u(before), u(layer));
-        let same = |n: usize| (a[n] >= 0.0) == (b[n] >= 0.0);
         let (condition_change, decision_change) = pairs.changes();
         let exempt = condition_change == Change::Sign;
-        let kept = |n: usize| same(n) || (exempt && n == condition);
-        let others = match pairs.scope() {
-            Scope::Layer => (0..a.len()).all(kept),
-            Scope::Field => {
-                let field = self.network.conditions(before, layer, decision);
-                field.into_iter().all(kept)
-            }
+        let asked: Vec<usize> = match pairs.scope() {
+            Scope::Layer => (0..a.len()).collect(),
+            Scope::Field => self.network.conditions(before, layer, decision),
         };
-        let changed = |change: Change, x1: f32, x2: f32| match change {
-            Change::Sign => (x1 >= 0.0) != (x2 >= 0.0),
-            Change::Value(factor) => {
-                x1 != 0.0 && f64::from(x2).abs() >= factor * f64::from(x1).abs()
-            }
-        };
-        let sign_kept = (c[decision] >= 0.0) == (d[decision] >= 0.0);
-        let met = others
-            && changed(condition_change, a[condition], b[condition])
-            && changed(decision_change, c[decision], d[decision])
-            && (decision_change == Change::Sign || sign_kept);
-        if !met {
-            return Standing::False;
+        let kept = asked.iter().filter(|&&n| !(exempt && n == condition));
+        let margins = [before, layer].map(|layer| self.means.margin(layer + 2));
+        let mut parts = kept.map(|&n| kept_sign(a[n], b[n], margins[0])).chain([
+            changed(condition_change, a[condition], b[condition], margins[0]),
+            changed(decision_change, c[decision], d[decision], margins[1]),
+            match decision_change {
+                Change::Sign => Standing::Firm,
+                Change::Value(_) => kept_sign(c[decision], d[decision], margins[1]),
+            },
+        ]);
+        let first = Standing::Firm;
+        parts
+            .try_fold(first, |worst, part| match worst.min(part) {
+                Standing::False => None,
+                worst => Some(worst),
+            })
+            .unwrap_or(Standing::False)
+    }
+}
+
+/// Whether a value is on its side of 0 however a runtime rounds.
+fn is_clear(u: f32, margin: f64) -> bool {
+    f64::from(u).abs() >= margin
+}
+
+/// A sign that is the same on both inputs.
+fn kept_sign(first: f32, second: f32, margin: f64) -> Standing {
+    // A neuron that is exactly 0 on both has nothing to round: no weight or no input reaches it.
+    let dead = first == 0.0 && second == 0.0;
+    match (first >= 0.0) == (second >= 0.0) {
+        false => Standing::False,
+        true if dead || (is_clear(first, margin) && is_clear(second, margin)) => Standing::Firm,
+        true => Standing::Fragile,
+    }
+}
+
+/// A sign or a value that changes from one input to the other.
+fn changed(change: Change, first: f32, second: f32, margin: f64) -> Standing {
+    let (met, room) = match change {
+        Change::Sign => ((first >= 0.0) != (second >= 0.0), 0.0),
+        Change::Value(factor) => {
+            let (small, large) = (f64::from(first).abs(), f64::from(second).abs());
+            let met = small != 0.0 && large >= factor * small;
+            // Both values may be off by the margin.
+            (met, large - factor * small - (1.0 + factor) * margin)
         }
-        let clear = |layer: usize, x1: f32, x2: f32| {
-            let margin = self.means.margin(layer + 2);
-            [x1, x2].iter().all(|&x| f64::from(x).abs() >= margin)
-        };
-        let firm =
-            clear(before, a[condition], b[condition]) && clear(layer, c[decision], d[decision]);
-        if firm {
+    };
+    match met {
+        false => Standing::False,
+        true if room >= 0.0 && is_clear(first, margin) && is_clear(second, margin) => {
             Standing::Firm
-        } else {
-            Standing::Fragile
         }
+        true => Standing::Fragile,
     }
 }
 
@@ -193,5 +223,34 @@ impl Observations for Both<'_> {
 
     fn input(&self, test: usize) -> &[f32] {
         self.trace.sample(Point::Input, self.samples[test])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_that_stays_by_rounding_alone_is_fragile() {
+        let margin = 1e-5;
+        assert_eq!(kept_sign(0.5, 0.1, margin), Standing::Firm);
+        assert_eq!(kept_sign(0.5, 1e-8, margin), Standing::Fragile);
+        assert_eq!(kept_sign(-1e-8, -0.5, margin), Standing::Fragile);
+        assert_eq!(kept_sign(-1e-8, 0.5, margin), Standing::False);
+        // No weight reaches the neuron: there is nothing to round.
+        assert_eq!(kept_sign(0.0, -0.0, margin), Standing::Firm);
+        assert_eq!(kept_sign(0.0, 0.5, margin), Standing::Fragile);
+    }
+
+    #[test]
+    fn a_change_is_firm_when_both_values_may_move_by_the_margin() {
+        let margin = 1e-3;
+        assert_eq!(changed(Change::Sign, -0.5, 0.5, margin), Standing::Firm);
+        assert_eq!(changed(Change::Sign, -0.5, 1e-4, margin), Standing::Fragile);
+        let twice = |first, second| changed(Change::Value(2.0), first, second, margin);
+        assert_eq!(twice(0.5, 1.1), Standing::Firm);
+        assert_eq!(twice(0.5, 1.002), Standing::Fragile);
+        assert_eq!(twice(0.5, 0.9), Standing::False);
+        assert_eq!(twice(0.0, 0.9), Standing::False);
     }
 }

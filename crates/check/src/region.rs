@@ -62,10 +62,10 @@ fn domain(space: &SearchSpace) -> Region {
 }
 
 /// What a box has in common with the domain.
-fn common(domain: &Region, lower: &[f32], upper: &[f32]) -> Region {
-    let each = |ends: &[f64], of: &[f32], pick: fn(f64, f64) -> f64| {
+fn common(domain: &Region, lower: &[f64], upper: &[f64]) -> Region {
+    let each = |ends: &[f64], of: &[f64], pick: fn(f64, f64) -> f64| {
         let pairs = ends.iter().zip(of);
-        pairs.map(|(&a, &b)| pick(a, f64::from(b))).collect()
+        pairs.map(|(&a, &b)| pick(a, b)).collect()
     };
     Region {
         lower: each(&domain.lower, lower, f64::max),

@@ -72,6 +72,8 @@ pub struct Witnesses<'a> {
     pub guide: Option<&'a dyn Guide>,
     /// Where inputs may lie.
     pub space: &'a SearchSpace,
+    /// The seeds, one after the other: the two inputs of a pair lie round one of them.
+    pub seeds: &'a [f32],
     /// The scale of each layer.
     pub means: &'a Means,
     /// What the network's answer is.
@@ -101,7 +103,7 @@ impl Witnesses<'_> {
             .collect()
     }
 
-    /// Runs seeds, which lie where the user's data lie.
+    /// Runs seeds, which lie where the user's data lie; outside the boxes of a region they meet nothing.
     pub fn confirm_seeds(
         &self,
         seeds: &[&[f32]],
@@ -142,7 +144,7 @@ impl Witnesses<'_> {
                             slot: slot as u32,
                         });
                     };
-                    if let Some(guide) = self.guide {
+                    if let Some(guide) = self.guide.filter(|_| self.space.has(claim.input)) {
                         guide.met(look, among, clearance, &mut push);
                     }
                     met

@@ -1,9 +1,9 @@
 //! What else covers how much: random inputs from the same region, and the user's data.
 
-use deepconcolic_concolic::{Answers, Inputs, Scatter, Seeds, measure};
+use deepconcolic_concolic::{Answers, Inputs, Scatter, Seeds, measure, measure_together};
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Family, Group};
-use deepconcolic_spec::{Decision, SearchSpace, Truth};
+use deepconcolic_spec::{Decision, SearchSpace, Together, Truth};
 
 /// Most inputs of the data that are run for comparison.
 pub const CONTROL: usize = 10_000;
@@ -20,7 +20,12 @@ impl Controls<'_> {
     /// The share of requirements that so many random inputs of the search region cover.
     pub fn random(&self, space: &SearchSpace, seeds: &Seeds, inputs: usize, rng_seed: u64) -> f64 {
         let random = Scatter::new(space, seeds, inputs, rng_seed);
-        let measured = measure(self.network, &random, &[self.family], self.decision);
+        let mut drawn = vec![0.0; inputs * self.network.input_elements()];
+        random.gather(&(0..inputs).collect::<Vec<_>>(), &mut drawn);
+        // Pairs are counted as in the run: of one ball or box.
+        let together = Together::of(space, seeds.values(), &drawn);
+        let families = [self.family];
+        let measured = measure_together(self.network, &random, &families, self.decision, &together);
         share(self.family.groups(), &measured.covered[0])
     }
 

@@ -9,14 +9,14 @@ use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
-use deepconcolic_spec::{Decision, Domain, InputSpace, RequirementSet, Rule};
+use deepconcolic_spec::{Decision, Domain, InputSpace, Inputs, RequirementSet, Rule};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments};
 use crate::exit::{Failure, Status};
 use crate::samples::{self, LabelledInputs};
-use crate::{Outcome, exit, model, paths, profile_file, requirements};
+use crate::{Outcome, exit, model, paths, profile_file, requirements, two_inputs};
 
 /// Measure what data cover of a model, by several criteria in one pass
 #[derive(Args)]
@@ -118,6 +118,8 @@ struct RequirementReport {
     total: usize,
     covered: usize,
     coverage: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     open: Vec<String>,
 }
@@ -311,7 +313,13 @@ impl Coverage {
                     Err(why) => format!("# {} cannot be a formula: {why}", family.label(g, s)),
                 })
                 .collect(),
-            notes: family.notes(),
+            notes: {
+                let mut notes = family.notes();
+                if two_inputs::has_some(family) {
+                    notes.push(two_inputs::OVER_DATA.into());
+                }
+                notes
+            },
         }
     }
 
@@ -329,7 +337,15 @@ impl Coverage {
         let open = (0..answers.len())
             .filter(|&i| !answers[i].is_met())
             .take(self.open);
+        let mut pairs = false;
+        for requirement in set.iter() {
+            pairs |= requirement.map_err(in_file)?.inputs == Inputs::Two;
+        }
         Ok(RequirementReport {
+            notes: pairs
+                .then(|| two_inputs::OVER_DATA.into())
+                .into_iter()
+                .collect(),
             total: answers.len(),
             covered,
             coverage: share(covered, answers.len()),
@@ -426,6 +442,9 @@ impl Report {
                 requirements.total,
                 requirements.coverage * 100.0
             )?;
+            for note in &requirements.notes {
+                writeln!(out, "  note: {note}")?;
+            }
             for open in &requirements.open {
                 writeln!(out, "  open: {open}")?;
             }

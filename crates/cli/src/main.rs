@@ -35,6 +35,7 @@ mod scene;
 mod settings;
 mod sitting;
 mod statement;
+mod two_inputs;
 mod verify;
 mod verify_folder;
 

@@ -64,7 +64,7 @@ impl fmt::Display for Minimised {
 }
 
 /// Searches until it is done or time is up, and writes `nearest.npz`: `row` (of requirements.npz), `x`,
-/// `root`, `distance`, `bound` (a certified lower bound on the distance in its cell, NaN if none).
+/// `root`, `distance`, `bound` (a lower bound on the distance of every witness in its cell, NaN if none).
 pub fn minimise(
     path: &Path,
     witnesses: &Witnesses<'_>,
@@ -197,6 +197,16 @@ fn near(
     (report.effort, near)
 }
 
+/// A number of single precision that is not above another, and no distance below 0.
+fn down(bound: f64) -> f32 {
+    let nearest = bound.max(0.0) as f32;
+    if f64::from(nearest) > bound.max(0.0) {
+        nearest.next_down()
+    } else {
+        nearest
+    }
+}
+
 fn write(path: &Path, witnesses: &Witnesses<'_>, found: &[Near]) -> Result<(), Failure> {
     let count = found.len();
     let mut shape = vec![count];
@@ -207,7 +217,7 @@ fn write(path: &Path, witnesses: &Witnesses<'_>, found: &[Near]) -> Result<(), F
     let distances: Vec<f32> = found.iter().map(|near| near.distance as f32).collect();
     let bounds: Vec<f32> = found
         .iter()
-        .map(|near| near.bound.map_or(f32::NAN, |bound| bound as f32))
+        .map(|near| near.bound.map_or(f32::NAN, down))
         .collect();
     let mut file = NpzWriter::create(path)?;
     file.add("row", &[count], &rows)?;

@@ -4,16 +4,16 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use deepconcolic_archive::{
-    AdversarialSummary, Baseline, Executions, LayerSummary, RequirementTable, RunFolder,
+    AdversarialSummary, Baseline, Executions, LayerSummary, RequirementTable, RunFolder, State,
     SuiteTable, Summary, Times, write_adversarial,
 };
-use deepconcolic_check::{PairClaim, Witnesses};
+use deepconcolic_check::{Audit, PairClaim, Witnesses};
 use deepconcolic_concolic::oracle::Judgement;
 use deepconcolic_concolic::{
     Accuracy, Answers, Inputs, Limits, Passes, Seeds, Stop, Suite, sanity,
 };
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Family, Means};
+use deepconcolic_spec::criteria::{BitSet, Family, Means};
 use deepconcolic_spec::{Decision, SearchSpace};
 use serde_json::Value;
 
@@ -117,6 +117,7 @@ impl Finished<'_> {
             family: self.family,
             guide: plan::guide(self.family),
             space: self.space,
+            seeds: self.seeds.values(),
             means: self.means,
             decision: self.decision,
         };
@@ -127,9 +128,13 @@ impl Finished<'_> {
         for group in 0..self.family.groups().len() {
             table.refute(self.family, &audit, group, self.proven.numbers(group));
         }
-        for (&slot, &bound) in &self.proven.bounds {
-            table.bound[RequirementTable::row(self.family, slot)] = bound;
+        for (slot, bound) in self.proven.bounds() {
+            let row = RequirementTable::row(self.family, slot);
+            if table.state[row] == State::Unresolved as u8 {
+                table.bound[row] = bound;
+            }
         }
+        self.settle(&audit);
         table.write(&self.folder.file(REQUIREMENTS))?;
         let mut passes = self.passes;
         if self.minimise {
@@ -199,6 +204,20 @@ impl Finished<'_> {
         statement::write(&self.folder.file(STATEMENT), &page)?;
         summary.write(&self.folder.file(SUMMARY))?;
         Ok(summary)
+    }
+
+    /// Words that depend on what is open in the end: why the run ended, and what proofs left.
+    fn settle(&mut self, audit: &Audit) {
+        let groups = self.family.groups().iter().enumerate();
+        let open = groups.map(|(g, group)| {
+            let infeasible = self.proven.of_group(g, group.slots());
+            let required = group.void.complement();
+            required.without(&audit.covered[g]).without(&infeasible)
+        });
+        let open: Vec<BitSet> = open.collect();
+        let interrupted = self.limits.is_interrupted();
+        self.stop = self.proven.stop(self.stop, &open, interrupted);
+        self.notes.extend(self.proven.open_notes(&open));
     }
 
     /// What as many random inputs, and the data alone, cover. Left out when the user wants an end.

@@ -84,7 +84,7 @@ pub fn saved_space(
                 names[0].display()
             ))
         })?;
-        Some(region_file::load(path, elements)?)
+        Some(region_file::load(path, &domain)?.boxes)
     } else {
         None
     };

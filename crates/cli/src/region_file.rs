@@ -1,14 +1,24 @@
 //! `--region FILE`: boxes to search in, as arrays or by hand.
+//!
+//! Ends are kept as they are written: tests are numbers of single precision between them, and proofs are
+//! about all numbers between them. What a box has outside the domain is cut off.
 
 use std::path::Path;
 
 use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_spec::{Domain, inward};
 use serde::Deserialize;
 
 use crate::exit::Failure;
 
 /// A box: lowest and highest values.
-pub type Box = (Vec<f32>, Vec<f32>);
+pub type Box = (Vec<f64>, Vec<f64>);
+
+/// Boxes within the domain, and what the user should know of them.
+pub struct Boxes {
+    pub boxes: Vec<Box>,
+    pub notes: Vec<String>,
+}
 
 /// What a region file is called in the folder of a run.
 pub const NAMES: [&str; 2] = ["region.npz", "region.json"];
@@ -24,13 +34,13 @@ pub fn saved_name(given: &Path) -> &'static str {
 #[serde(untagged)]
 enum Side {
     /// The same for every element.
-    Uniform(f32),
+    Uniform(f64),
     /// One number for each.
-    PerElement(Vec<f32>),
+    PerElement(Vec<f64>),
 }
 
 impl Side {
-    fn spread(self, elements: usize) -> Vec<f32> {
+    fn spread(self, elements: usize) -> Vec<f64> {
         match self {
             Self::Uniform(value) => vec![value; elements],
             Self::PerElement(values) => values,
@@ -45,11 +55,32 @@ struct Written {
 }
 
 /// The boxes of an `.npz` file (`lower` and `upper`, a box a row, in the model's layout) or a `.json`
-/// file (a list of `{"lower": number or list, "upper": number or list}`).
-pub fn load(path: &Path, elements: usize) -> Result<Vec<Box>, Failure> {
+/// file (a list of `{"lower": number or list, "upper": number or list}`), within the domain.
+pub fn load(path: &Path, domain: &Domain) -> Result<Boxes, Failure> {
     let refuse =
         |problem: String| Failure::Usage(format!("--region {}: {problem}", path.display()));
-    let boxes = if path.extension().is_some_and(|e| e == "json") {
+    let boxes = read(path, domain.lower().len(), &refuse)?;
+    if boxes.is_empty() {
+        return Err(refuse("it holds no box".into()));
+    }
+    let mut all = Boxes {
+        boxes: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (number, each) in boxes.into_iter().enumerate() {
+        is_sound(number, &each, domain.lower().len()).map_err(&refuse)?;
+        let cut = cut(number, each, domain, &mut all.notes).map_err(&refuse)?;
+        all.boxes.push(with_floats(number, cut, &mut all.notes));
+    }
+    Ok(all)
+}
+
+fn read(
+    path: &Path,
+    elements: usize,
+    refuse: &dyn Fn(String) -> Failure,
+) -> Result<Vec<Box>, Failure> {
+    if path.extension().is_some_and(|e| e == "json") {
         let bytes = std::fs::read(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
         let written: Vec<Written> = serde_json::from_slice(&bytes).map_err(|e| {
             refuse(format!(
@@ -57,36 +88,86 @@ pub fn load(path: &Path, elements: usize) -> Result<Vec<Box>, Failure> {
             ))
         })?;
         let spread = |w: Written| (w.lower.spread(elements), w.upper.spread(elements));
-        written.into_iter().map(spread).collect()
-    } else {
-        let mut file = NpzReader::open(path)?;
-        let lower = file.read::<f32>("lower")?.values;
-        let upper = file.read::<f32>("upper")?.values;
-        if lower.len() != upper.len() || lower.len() % elements.max(1) != 0 {
-            return Err(refuse(format!(
-                "`lower` and `upper` must hold {elements} numbers a box"
-            )));
-        }
-        let rows = |all: &[f32]| -> Vec<Vec<f32>> {
-            all.chunks_exact(elements.max(1))
-                .map(<[f32]>::to_vec)
-                .collect()
-        };
-        rows(&lower)
-            .into_iter()
-            .zip(rows(&upper))
-            .collect::<Vec<_>>()
-    };
-    if boxes.is_empty() {
-        return Err(refuse("it holds no box".into()));
+        return Ok(written.into_iter().map(spread).collect());
     }
-    for (number, (lower, upper)) in boxes.iter().enumerate() {
-        let sizes = lower.len() == elements && upper.len() == elements;
-        if !sizes || !lower.iter().zip(upper).all(|(l, u)| l <= u) {
-            return Err(refuse(format!(
-                "box {number} must have {elements} lower and upper ends, no lower above its upper"
-            )));
-        }
+    let mut file = NpzReader::open(path)?;
+    let lower = file.read::<f64>("lower")?.values;
+    let upper = file.read::<f64>("upper")?.values;
+    let each = elements.max(1);
+    if lower.len() != upper.len() || lower.len() % each != 0 {
+        return Err(refuse(format!(
+            "`lower` and `upper` must hold {elements} numbers a box"
+        )));
     }
-    Ok(boxes)
+    let rows = lower.chunks_exact(each).zip(upper.chunks_exact(each));
+    Ok(rows.map(|(l, u)| (l.to_vec(), u.to_vec())).collect())
+}
+
+/// What is wrong with a box, if anything is.
+fn is_sound(number: usize, (lower, upper): &Box, elements: usize) -> Result<(), String> {
+    if lower.len() != elements || upper.len() != elements {
+        return Err(format!(
+            "box {number} has {} lower and {} upper ends; the model takes {elements} numbers",
+            lower.len(),
+            upper.len()
+        ));
+    }
+    let ends = || lower.iter().zip(upper);
+    match ends().position(|(l, u)| l.is_nan() || u.is_nan() || l > u) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "box {number} goes from {} to {} in element {at}; no lower above its upper end, and \
+             numbers, were expected",
+            lower[at], upper[at]
+        )),
+    }
+}
+
+/// What a box has in common with the domain.
+fn cut(
+    number: usize,
+    (mut lower, mut upper): Box,
+    domain: &Domain,
+    notes: &mut Vec<String>,
+) -> Result<Box, String> {
+    let mut elements = 0;
+    for at in 0..lower.len() {
+        let ends = [domain.lower()[at], domain.upper()[at]].map(f64::from);
+        if upper[at] < ends[0] || lower[at] > ends[1] {
+            return Err(format!(
+                "box {number} lies outside the domain: it goes from {} to {} in element {at}, the domain \
+                 from {} to {}; give other boxes or --domain LO..HI",
+                lower[at], upper[at], ends[0], ends[1]
+            ));
+        }
+        elements += usize::from(lower[at] < ends[0] || upper[at] > ends[1]);
+        lower[at] = lower[at].max(ends[0]);
+        upper[at] = upper[at].min(ends[1]);
+    }
+    if elements > 0 {
+        notes.push(format!(
+            "box {number} reaches beyond the domain in {elements} elements; what lies outside is left out"
+        ));
+    }
+    Ok((lower, upper))
+}
+
+/// A box with a number of single precision in every element: where its ends have none between them, as
+/// 0.1 and 0.1 have not, the nearest stands for them.
+fn with_floats(number: usize, (mut lower, mut upper): Box, notes: &mut Vec<String>) -> Box {
+    let (low, high) = inward(&(lower.clone(), upper.clone()));
+    let mut elements = 0;
+    for at in (0..lower.len()).filter(|&at| low[at] > high[at]) {
+        let nearest = f64::from((0.5 * lower[at] + 0.5 * upper[at]) as f32);
+        lower[at] = lower[at].min(nearest);
+        upper[at] = upper[at].max(nearest);
+        elements += 1;
+    }
+    if elements > 0 {
+        notes.push(format!(
+            "box {number} has no number of single precision between its ends in {elements} elements; the \
+             nearest to them is taken in"
+        ));
+    }
+    (lower, upper)
 }

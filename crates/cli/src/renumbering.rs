@@ -2,7 +2,7 @@
 //! tensors of the model file, so the same network with channels last counts otherwise than with channels
 //! first.
 
-use deepconcolic_archive::{RequirementTable, SuiteTable};
+use deepconcolic_archive::{FIRST_HIDDEN, RequirementTable, SuiteTable};
 use deepconcolic_dataset::Layout;
 use deepconcolic_network::Network;
 use deepconcolic_spec::criteria::{Family, Profile};
@@ -137,7 +137,9 @@ impl Renumbering {
             let columns = [(&pairs.layer, &mut pairs.i), (&pairs.layer2, &mut pairs.j)];
             for (layers, neurons) in columns {
                 for (&layer, neuron) in layers.iter().zip(neurons) {
-                    if let (Ok(l), Ok(n)) = (usize::try_from(layer), usize::try_from(*neuron)) {
+                    let hidden = usize::try_from(layer).ok();
+                    let hidden = hidden.and_then(|layer| layer.checked_sub(FIRST_HIDDEN));
+                    if let (Some(l), Ok(n)) = (hidden, usize::try_from(*neuron)) {
                         *neuron = i32::try_from(moved(l, n)).unwrap_or(-1);
                     }
                 }

@@ -224,6 +224,7 @@ impl Replay {
             family: family.as_ref(),
             guide: plan::guide(family.as_ref()),
             space: &space,
+            seeds: &saved.suite.x[..seeds.len() * network.input_elements()],
             means: &means,
             decision,
         };
@@ -263,18 +264,19 @@ impl Replay {
         renumbering: &Renumbering,
     ) -> Result<SearchSpace, Failure> {
         let elements = network.input_elements();
-        let domain = settings.domain.domain(elements).map_err(Failure::Usage)?;
-        let ends = (domain.lower().to_vec(), domain.upper().to_vec());
+        let own = settings.domain.domain(elements).map_err(Failure::Usage)?;
+        let wide = |ends: &[f32]| ends.iter().map(|&end| f64::from(end)).collect();
+        let ends = (wide(own.lower()), wide(own.upper()));
         let (lower, upper) = renumbering.boxes(vec![ends]).swap_remove(0);
-        let domain = Domain::new(lower, upper).map_err(Failure::Usage)?;
+        let narrow = |ends: Vec<f64>| ends.into_iter().map(|end| end as f32).collect();
+        let domain = Domain::new(narrow(lower), narrow(upper)).map_err(Failure::Usage)?;
         let boxes = if settings.region.is_some() {
             let names = region_file::NAMES.map(|name| self.dir.join(name));
             let path = names.iter().find(|path| path.exists());
             let path = path.ok_or_else(|| {
                 self.damaged("region.npz", "the boxes of the run are missing".into())
             })?;
-            let boxes = region_file::load(path, network.input_elements())?;
-            Some(renumbering.boxes(boxes))
+            Some(renumbering.boxes(region_file::load(path, &own)?.boxes))
         } else {
             None
         };

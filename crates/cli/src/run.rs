@@ -200,7 +200,8 @@ impl Run {
             watch,
             limits: &limits,
         };
-        let (stop, proven) = self.search(&mut campaign, &entries, &folder, &mut sitting)?;
+        let (stop, mut proven) = self.search(&mut campaign, &entries, &folder, &mut sitting)?;
+        proven.name_certificates(&scene.network, scene.family.as_ref(), scene.digest)?;
         let Sitting {
             mut judge,
             mut watch,
@@ -233,13 +234,12 @@ impl Run {
                 .notes
                 .iter()
                 .chain(campaign.reasons())
-                .chain(&proven.notes)
                 .cloned()
                 .collect(),
         }
         .save(&mut watch)?;
         self.report(&finished)?;
-        Ok(self.status(&finished, stop))
+        Ok(self.status(&finished))
     }
 
     /// Concrete search, then proofs, then symbolic search for what neither settled. What the journal
@@ -322,14 +322,14 @@ impl Run {
         Ok((stop, proven))
     }
 
-    fn status(&self, summary: &Summary, stop: Stop) -> Status {
+    fn status(&self, summary: &Summary) -> Status {
         let short = self
             .fail_under
             .is_some_and(|least| summary.coverage * 100.0 < least);
         let gate =
             short || (self.fail_on_adversarial && summary.adversarial.is_some_and(|a| a.count > 0));
-        match stop {
-            Stop::Interrupted => Status::Interrupted,
+        match &summary.stop {
+            stop if stop == Stop::Interrupted.name() => Status::Interrupted,
             _ if gate => Status::GateFailed,
             _ => Status::Done,
         }
@@ -407,6 +407,7 @@ fn prove(
         family: scene.family.as_ref(),
         space: &scene.space,
         seeds: &scene.seeds,
+        means: campaign.means(),
         model: scene.digest,
         folder: folder.file(prove::CERTIFICATES),
         deadline: when.deadline,

@@ -15,7 +15,7 @@ use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
 };
-use crate::{model, paths, plan, profile_file, region_file, requirements, samples};
+use crate::{model, paths, plan, profile_file, region_file, requirements, samples, two_inputs};
 
 /// Seeds when nobody says how many.
 const SEEDS: usize = 1000;
@@ -74,7 +74,11 @@ impl Run {
             None => None,
         };
         let boxes = match &self.region {
-            Some(path) => Some(region_file::load(path, network.input_elements())?),
+            Some(path) => {
+                let region = region_file::load(path, &domain)?;
+                notes.extend(region.notes);
+                Some(region.boxes)
+            }
             None => None,
         };
         let inputs = samples::inputs(&data, &decision)?;
@@ -152,6 +156,7 @@ impl Run {
             profile.as_ref(),
         )?;
         notes.extend(family.notes());
+        notes.extend(two_inputs::of_run(family.as_ref(), &space));
         Ok(Scene {
             digest,
             network,

@@ -263,11 +263,11 @@ fn scope(page: &Page<'_>) -> String {
 }
 
 /// A box in words, if that is short.
-fn spelled((lower, upper): &(Vec<f32>, Vec<f32>)) -> Option<String> {
+fn spelled((lower, upper): &(Vec<f64>, Vec<f64>)) -> Option<String> {
     let first = (*lower.first()?, *upper.first()?);
     let ends = || lower.iter().zip(upper).map(|(&l, &u)| (l, u));
     let same =
-        |a: (f32, f32)| a.0.to_bits() == first.0.to_bits() && a.1.to_bits() == first.1.to_bits();
+        |a: (f64, f64)| a.0.to_bits() == first.0.to_bits() && a.1.to_bits() == first.1.to_bits();
     if ends().all(same) {
         return Some(format!("{}..{} in every element", first.0, first.1));
     }

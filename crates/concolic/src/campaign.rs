@@ -197,6 +197,7 @@ impl<'a> Campaign<'a> {
             family: self.subject.family,
             guide: self.guide,
             space: self.subject.space,
+            seeds: self.subject.seeds.values(),
             means: self.subject.means,
             decision: self.subject.decision,
         }
@@ -226,6 +227,11 @@ impl<'a> Campaign<'a> {
     /// The tests so far.
     pub fn suite(&self) -> &Suite {
         &self.suite
+    }
+
+    /// The scale of each layer.
+    pub fn means(&self) -> &'a Means {
+        self.subject.means
     }
 
     /// What is open.
@@ -264,7 +270,8 @@ impl<'a> Campaign<'a> {
         let judge = PairJudge {
             network: self.subject.network,
             family: self.subject.family,
-            units: &self.subject.space.units,
+            space: self.subject.space,
+            seeds: self.subject.seeds.values(),
             means: self.subject.means,
         };
         judge.judge(claims, input)
@@ -279,7 +286,8 @@ impl<'a> Campaign<'a> {
                 .add(test, added.root, Some(added.parent), round.stage);
         }
         for (claim, &standing) in round.pairs.iter().zip(standings) {
-            gain += usize::from(self.ledger.enter_pair(claim.slot, standing));
+            let gained = self.ledger.enter_pair(claim.slot, standing);
+            gain += usize::from(gained == Standing::Firm);
             self.claims.push(*claim);
         }
         for reason in &round.reasons {

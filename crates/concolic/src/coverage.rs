@@ -1,8 +1,8 @@
 //! Several criteria measured in one pass over inputs.
 
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::Decision;
 use deepconcolic_spec::criteria::{BitSet, Family, Profile};
+use deepconcolic_spec::{Decision, Together};
 
 use crate::Inputs;
 use crate::answers::Answers;
@@ -17,12 +17,24 @@ pub struct Measurement {
     pub answers: Answers,
 }
 
-/// Runs all inputs once and measures every family on the traces. Inputs without an answer cover nothing.
+/// Runs all inputs once and measures every family on the traces. Inputs without an answer cover nothing;
+/// requirements on two inputs are met by any two.
 pub fn measure(
     network: &Network,
     inputs: &dyn Inputs,
     families: &[&dyn Family],
     decision: &Decision,
+) -> Measurement {
+    measure_together(network, inputs, families, decision, &Together::any())
+}
+
+/// The same, where two inputs count together only where they may.
+pub fn measure_together(
+    network: &Network,
+    inputs: &dyn Inputs,
+    families: &[&dyn Family],
+    decision: &Decision,
+    together: &Together,
 ) -> Measurement {
     let mut points = Vec::new();
     for point in families.iter().flat_map(|family| family.points()) {
@@ -45,12 +57,13 @@ pub fn measure(
     });
     answers.not_finite = not_finite;
     for tally in &mut tallies {
-        tally.finish(&|tests, points| {
+        let rerun = |tests: &[usize], points: &[Point]| {
             let numbers: Vec<usize> = tests.iter().map(|&test| run[test]).collect();
             let mut x = vec![0.0; tests.len() * network.input_elements()];
             inputs.gather(&numbers, &mut x);
             network.forward(&x, &Pass::keep(points.iter().copied()))
-        });
+        };
+        tally.finish(&rerun, together);
     }
     Measurement {
         covered: tallies

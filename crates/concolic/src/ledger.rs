@@ -42,18 +42,23 @@ impl Ledger {
         new
     }
 
-    /// Enters a requirement that two inputs meet. Returns whether they are the first to meet it by
-    /// the margin.
-    pub fn enter_pair(&mut self, slot: Slot, standing: Standing) -> bool {
+    /// Enters a requirement that two inputs meet. Returns how much further that is than it was: firm if
+    /// they are the first to meet it by the margin, fragile if they are the first to meet it at all.
+    pub fn enter_pair(&mut self, slot: Slot, standing: Standing) -> Standing {
         let (group, number) = (slot.group as usize, slot.slot as usize);
-        if standing != Standing::False {
+        let uncovered = self.uncovered[group].contains(number);
+        let gained = match standing {
+            Standing::Firm if self.is_open(slot) => Standing::Firm,
+            Standing::Firm | Standing::Fragile if uncovered => Standing::Fragile,
+            _ => Standing::False,
+        };
+        if gained != Standing::False {
             self.uncovered[group].remove(number);
         }
-        let new = standing == Standing::Firm && self.is_open(slot);
-        if new {
+        if gained == Standing::Firm {
             self.open[group].remove(number);
         }
-        new
+        gained
     }
 
     /// Takes a requirement off the search: it was proven that nothing meets it.

@@ -23,7 +23,7 @@ mod suite;
 
 pub use answers::{Accuracy, Answers};
 pub use campaign::{Added, Campaign, FoundPair, Round, Stop, Subject, means};
-pub use coverage::{Measurement, measure, profile};
+pub use coverage::{Measurement, measure, measure_together, profile};
 pub use inputs::Inputs;
 pub use ledger::Ledger;
 pub use limits::{Limits, Passes};

@@ -3,7 +3,7 @@
 //! What is kept to here is checked elsewhere, by [`SearchSpace::violation`].
 
 use deepconcolic_spec::criteria::Confinement;
-use deepconcolic_spec::{Extent, Norm, SearchSpace};
+use deepconcolic_spec::{Extent, Norm, SearchSpace, inward};
 
 use crate::random::Random;
 
@@ -49,8 +49,8 @@ impl<'a> Reach<'a> {
                 }
             }
             Extent::Boxes(boxes) => {
-                let (lower, upper) = &boxes[turn % boxes.len().max(1)];
-                narrow(&mut low, &mut high, lower, upper);
+                let (lower, upper) = inward(&boxes[turn % boxes.len().max(1)]);
+                narrow(&mut low, &mut high, &lower, &upper);
             }
             Extent::Domain | Extent::Balls(_) => {}
         }

@@ -111,6 +111,11 @@ impl Seeds {
         &self.inputs[number * self.elements..(number + 1) * self.elements]
     }
 
+    /// All inputs, one after the other.
+    pub fn values(&self) -> &[f32] {
+        &self.inputs
+    }
+
     /// Its number in the data.
     pub fn index(&self, number: usize) -> usize {
         self.indices[number]

@@ -178,6 +178,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
             family: scene.family.as_ref(),
             guide: scene.family.guide().ok(),
             space: &scene.space,
+            seeds: scene.seeds.values(),
             means: &scene.means,
             decision: &scene.decision,
         };

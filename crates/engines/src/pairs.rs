@@ -115,11 +115,20 @@ impl<'a> PairSearch<'a> {
             let flip = (Point::Pre(self.layer), decision);
             found.extend(self.neighbour(root, flip, kept, &mut effort)?);
         }
-        let pass = Pass::keep([Point::Pre(self.layer)]);
+        let pass = Pass::keep([Point::Pre(self.before), Point::Pre(self.layer)]);
         effort.forward += 1;
         let start = self.network.forward(root, &pass);
-        let start = start.get(Point::Pre(self.layer));
+        // A root with a sign of the conditions' layer that rounding could change is part of no pair.
+        let margin = self.margin_of(self.before);
+        let is_clear = |u: &f32| *u == 0.0 || f64::from(u.abs()) >= margin;
+        let is_test = start.get(Point::Pre(self.before)).iter().all(is_clear);
+        let start = is_test.then(|| start.get(Point::Pre(self.layer)));
         Ok(self.paired(root, start, &found, open, effort))
+    }
+
+    /// By how much signs of a layer are cleared.
+    fn margin_of(&self, layer: usize) -> f64 {
+        self.scales().sign(0, Point::Pre(layer), 0, true).margin
     }
 
     pub(crate) fn conditions(&self) -> usize {
@@ -155,20 +164,20 @@ impl<'a> PairSearch<'a> {
         }))
     }
 
-    /// The open pairs that neighbours of a root cover.
+    /// The open pairs that neighbours of a root cover, together with the root if `start` has its values of
+    /// the decisions' layer.
     fn paired(
         &self,
         root: &[f32],
-        start: &[f32],
+        start: Option<&[f32]>,
         found: &[Neighbour],
         open: &dyn Fn(usize, usize) -> bool,
         effort: Effort,
     ) -> Harvest {
-        let margin = self
-            .scales()
-            .sign(0, Point::Pre(self.layer), 0, true)
-            .margin;
-        let home: Vec<(usize, &[f32])> = std::iter::once((usize::MAX, start))
+        let margin = self.margin_of(self.layer);
+        let start = start.map(|start| (usize::MAX, start));
+        let home: Vec<(usize, &[f32])> = start
+            .into_iter()
             .chain(
                 found
                     .iter()
@@ -186,10 +195,9 @@ impl<'a> PairSearch<'a> {
                 if f64::from(there.abs()) < margin || !open(condition, decision) {
                     continue;
                 }
-                let differs = |(at, here): &&(usize, &[f32])| {
+                let differs = |(_, here): &&(usize, &[f32])| {
                     let here = here[decision];
-                    let clear = *at == usize::MAX || f64::from(here.abs()) >= margin;
-                    clear && (here >= 0.0) != (there >= 0.0)
+                    f64::from(here.abs()) >= margin && (here >= 0.0) != (there >= 0.0)
                 };
                 if let Some((first, _)) = home.iter().find(differs) {
                     pairs.push((condition, decision, *first, index));

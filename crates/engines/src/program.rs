@@ -68,7 +68,8 @@ pub(crate) struct Program<'a> {
 }
 
 pub(crate) enum Solved {
-    /// The nearest point and its certified bound.
+    /// The nearest point found, and a distance that no point of the cell which meets the goal, by the margin
+    /// or not, is below.
     At(Observed, f64),
     Infeasible,
     Stalled,
@@ -134,7 +135,7 @@ impl Program<'_> {
                     }
                 }
                 claim @ Solution::Infeasible(_) => {
-                    // The rows ask for a little more than the goal; the claim must stand without.
+                    // The rows ask for more than the goal; the claim must stand without.
                     let plain = Step::new(&centre, self.regions, &self.targets(false));
                     return if plain.problem.excludes(&claim) {
                         Solved::Infeasible
@@ -151,7 +152,9 @@ impl Program<'_> {
     fn targets(&self, with_depth: bool) -> Vec<Target<'_>> {
         let least = |kept: &Kept| {
             if !with_depth {
-                return if kept.wanted { kept.atom.margin } else { 0.0 };
+                // An execution that meets the row may miss it by rounding in real numbers, by less than
+                // the margin; what is certified holds of it all the same.
+                return -kept.atom.margin;
             }
             let grid = Step::grid_loss(self.regions, &kept.row);
             let grid = if kept.depth > DEPTH {

@@ -1,6 +1,6 @@
 //! Where an input may lie: the domain, the ball round the root, boxes of the formula.
 
-use deepconcolic_spec::{Extent, InputBox, Norm, SearchSpace};
+use deepconcolic_spec::{Extent, InputBox, Norm, SearchSpace, inward};
 
 use crate::goal::Reason;
 
@@ -33,11 +33,11 @@ impl<'a> Region<'a> {
             Extent::Domain => {}
             Extent::Balls(radius) => region.keep_to_ball(root, *radius),
             Extent::Boxes(boxes) => {
-                let holds = |(low, high): &&(Vec<f32>, Vec<f32>)| {
+                let holds = |(low, high): &(Vec<f32>, Vec<f32>)| {
                     let ends = low.iter().zip(high);
                     root.iter().zip(ends).all(|(x, (l, h))| l <= x && x <= h)
                 };
-                let Some((low, high)) = boxes.iter().find(holds) else {
+                let Some((low, high)) = boxes.iter().map(inward).find(holds) else {
                     return Err(Reason::Unsupported {
                         part: "region".into(),
                         why: "the seed lies in none of its boxes",

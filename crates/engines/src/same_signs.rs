@@ -54,10 +54,10 @@ impl SameSigns {
             .and_then(|(layer, neuron)| Some((layer.checked_sub(2)?, neuron)))
     }
 
-    /// By how much a neuron's signs agree, counting the inputs that can move; what is the same number
-    /// on both inputs has the same sign however it rounds.
+    /// By how much a neuron's signs agree, counting the inputs that can move. What is exactly 0 on both
+    /// has nothing to round: no weight or no input reaches it.
     fn slack(&self, observed: &Observed, first: f32, second: f32) -> f64 {
-        if first.to_bits() == second.to_bits() {
+        if first == 0.0 && second == 0.0 {
             return f64::INFINITY;
         }
         let agree = (first >= 0.0) == (second >= 0.0);

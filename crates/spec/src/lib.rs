@@ -17,6 +17,7 @@ mod search_space;
 pub mod signature;
 mod similarity;
 mod suggestion;
+mod together;
 pub mod vnnlib;
 
 pub use decision::{Decision, Departure, Prediction, Rule, Truth, UNSTATED};
@@ -29,7 +30,8 @@ pub use requirement::{
     Linear, Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
     RequirementFile, RequirementSet, TOLERANCE, Var, has_single, with_single,
 };
-pub use search_space::{Extent, SearchSpace, Validity};
+pub use search_space::{Extent, SearchSpace, Validity, inward};
 pub use signature::{LayerSignature, Signature};
 pub use similarity::ImageShape;
+pub use together::Together;
 pub use vnnlib::Property;

@@ -1,6 +1,7 @@
 //! The search region X and whatever else a test must be to count: what finders keep to and checkers
 //! check.
 
+use crate::criteria::BitSet;
 use crate::domain::Domain;
 use crate::norm::{InputSpace, Norm, Pixels};
 use crate::similarity::ImageShape;
@@ -12,8 +13,8 @@ pub enum Extent {
     Domain,
     /// Within this distance of the test's root seed, in units of the domain's width.
     Balls(f64),
-    /// In one of these boxes: lowest and highest values.
-    Boxes(Vec<(Vec<f32>, Vec<f32>)>),
+    /// In one of these boxes: lowest and highest values, as they were given.
+    Boxes(Vec<(Vec<f64>, Vec<f64>)>),
 }
 
 /// Least similarity of a test to its root seed.
@@ -60,6 +61,50 @@ impl SearchSpace {
         self.norm.distance(a, b, &self.units)
     }
 
+    /// Whether two inputs are this near each other.
+    fn is_within(&self, a: &[f32], b: &[f32], radius: f64) -> bool {
+        // In most norms few elements show that it is not so; the distance itself has the last word.
+        let mut sum = 0.0;
+        let far = radius * (1.0 + 1e-9);
+        for (element, (&x, &y)) in a.iter().zip(b).enumerate() {
+            let change = f64::from((x - y).abs());
+            let width = self.units.widths.get(element).copied().unwrap_or(1.0);
+            let part = if change == 0.0 { 0.0 } else { change / width };
+            sum = match self.norm {
+                Norm::Linf => part,
+                Norm::L1 => sum + part,
+                Norm::L2 => sum + part * part / far.max(f64::MIN_POSITIVE),
+                Norm::L0 | Norm::L0Elements => 0.0,
+            };
+            if sum * (1.0 - 1e-6) > far {
+                return false;
+            }
+        }
+        self.distance(a, b) <= radius
+    }
+
+    /// The parts of the region that an input lies in, by number: balls of the radius round seeds, which
+    /// are given one after the other, or boxes; the domain is one part. Two inputs of one requirement
+    /// lie in one part.
+    pub fn parts(&self, input: &[f32], seeds: &[f32]) -> BitSet {
+        let all = |count: usize, holds: &dyn Fn(usize) -> bool| {
+            let mut parts = BitSet::new(count);
+            let holding = (0..count).filter(|&part| holds(part));
+            holding.for_each(|part| parts.insert(part));
+            parts
+        };
+        match &self.extent {
+            Extent::Domain => all(1, &|_| true),
+            Extent::Balls(radius) => {
+                let each = input.len().max(1);
+                let seed = |part: usize| &seeds[part * each..(part + 1) * each];
+                let holds = |part: usize| self.is_within(input, seed(part), *radius);
+                all(seeds.len() / each, &holds)
+            }
+            Extent::Boxes(boxes) => all(boxes.len(), &|part| is_in(&boxes[part], input)),
+        }
+    }
+
     /// How alike two inputs are, where that is asked.
     pub fn similarity(&self, a: &[f32], b: &[f32]) -> Option<f64> {
         self.validity
@@ -90,6 +135,15 @@ impl SearchSpace {
         )
     }
 
+    /// Whether an input lies in the region as far as that can be said without its seed: in one of the
+    /// boxes, where there are boxes.
+    pub fn has(&self, input: &[f32]) -> bool {
+        match &self.extent {
+            Extent::Domain | Extent::Balls(_) => true,
+            Extent::Boxes(boxes) => boxes.iter().any(|each| is_in(each, input)),
+        }
+    }
+
     /// Why a generated input with this root is no test, if it is none. An element that has its
     /// root's value is not generated and may lie off the grid.
     pub fn violation(&self, input: &[f32], root: &[f32]) -> Option<String> {
@@ -115,13 +169,7 @@ impl SearchSpace {
                 let inside = distance <= *radius;
                 (!inside).then(|| format!("it is {distance} from its seed, more than {radius}"))
             }
-            Extent::Boxes(boxes) => {
-                let inside = |(low, high): &(Vec<f32>, Vec<f32>)| {
-                    let ends = low.iter().zip(high);
-                    input.iter().zip(ends).all(|(x, (l, h))| l <= x && x <= h)
-                };
-                (!boxes.iter().any(inside)).then(|| "it lies in none of the boxes".into())
-            }
+            Extent::Boxes(_) => (!self.has(input)).then(|| "it lies in none of the boxes".into()),
         }
     }
 
@@ -147,6 +195,27 @@ impl SearchSpace {
             )
         })
     }
+}
+
+fn is_in((low, high): &(Vec<f64>, Vec<f64>), input: &[f32]) -> bool {
+    let ends = low.iter().zip(high);
+    let mut inside = input.iter().map(|&x| f64::from(x)).zip(ends);
+    inside.all(|(x, (l, h))| *l <= x && x <= *h)
+}
+
+/// The numbers of single precision next to the ends of a box, on the inner side.
+pub fn inward((low, high): &(Vec<f64>, Vec<f64>)) -> (Vec<f32>, Vec<f32>) {
+    let above = |&end: &f64| {
+        let nearest = end as f32;
+        if f64::from(nearest) < end {
+            nearest.next_up()
+        } else {
+            nearest
+        }
+    };
+    let lower = low.iter().map(above);
+    let upper = high.iter().map(|&end| -above(&-end));
+    (lower.collect(), upper.collect())
 }
 
 #[cfg(test)]

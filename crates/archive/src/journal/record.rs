@@ -38,7 +38,8 @@ fn encode_proof(bytes: &mut Vec<u8>, proof: &Proof) {
         bytes.extend(bound.to_le_bytes());
     }
     length(bytes, proof.reasons.len());
-    for reason in &proof.reasons {
+    for (number, reason) in &proof.reasons {
+        bytes.extend(number.to_le_bytes());
         text(bytes, reason);
     }
     match &proof.round {
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
         let (cut, wrote) = (self.flag()?, self.flag()?);
         let certificates = self.short().filter(|&n| n < i32::MAX as u32)?;
         let bounds = self.list(Self::bound)?;
-        let reasons = self.list(Self::text)?;
+        let reasons = self.list(|own| Some((own.short()?, own.text()?)))?;
         let round = match self.byte()? {
             PROOF => None,
             stage => Some(self.round(stage)?),

@@ -15,7 +15,7 @@ fn entry(number: usize) -> Entry {
         certificates: number as u32,
         wrote: number % 2 == 1,
         bounds: vec![(number as u32, -0.5), (3, f64::INFINITY)],
-        reasons: vec!["too deep".into()],
+        reasons: vec![(number as u32, "too deep".into())],
         nodes: number * 11,
         cut: number % 3 == 0,
         round,

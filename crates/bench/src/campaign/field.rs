@@ -229,6 +229,7 @@ impl Field {
             family: self.family.as_ref(),
             guide: self.family.guide().ok(),
             space: &self.space,
+            seeds: self.seeds().values(),
             means: &self.means,
             decision: &self.decision,
         };

@@ -9,8 +9,8 @@ use super::opened::Opened;
 use super::{Report, beside, certificates, figures, origins, rows, tests};
 use crate::conclusion::{Facts, conclude};
 use crate::exit::Failure;
-use crate::outcome;
 use crate::statement::{Page, text, verdicts};
+use crate::{outcome, two_inputs};
 
 /// Judges the folder of a run, with the model that it names or the file given instead.
 pub fn judge(dir: &Path, model: Option<&Path>) -> Result<Report, Failure> {
@@ -102,6 +102,7 @@ fn scope(opened: &Opened) -> Vec<String> {
     if let Some(rule) = opened.decision.rule() {
         lines.push(format!("decision {}", rule.words()));
     }
+    lines.extend(two_inputs::of_run(family.as_ref(), space));
     if let Some(steps) = space.grid {
         lines.push(format!("values on a grid of {steps} steps"));
     }

@@ -98,6 +98,7 @@ impl Opened {
             family: self.family.as_ref(),
             guide: plan::guide(self.family.as_ref()),
             space: &self.space,
+            seeds: self.seeds.values(),
             means: &self.means,
             decision: &self.decision,
         }

@@ -89,7 +89,8 @@ fn claims(opened: &Opened, report: &mut Report) -> Result<Vec<PairClaim>, String
     let judge = PairJudge {
         network: &opened.network,
         family,
-        units: &opened.space.units,
+        space: &opened.space,
+        seeds: opened.seeds.values(),
         means: &opened.means,
     };
     let standings = judge.judge(&claims, &|test| opened.input(test as usize))?;

@@ -1,10 +1,12 @@
 //! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
 
+use deepconcolic_check::Slot;
 use deepconcolic_concolic::Campaign;
-use deepconcolic_proofs::{BatchLimits, PlaceLimits};
+use deepconcolic_proofs::PlaceLimits;
 
 use super::Record;
-use super::work::{Asked, FEW, Work};
+use super::obstacles::LATE;
+use super::work::{Asked, FEW, Work, at};
 use crate::exit::Failure;
 
 /// Questions that balls may make together: one for each ball and open requirement.
@@ -37,21 +39,23 @@ impl Work<'_> {
             }
         }
         if count * self.boxes.len() > MOST {
-            self.proven.notes.push(format!(
-                "{count} open requirements were tried over one box that holds all {} balls, and not \
-                 over each ball: that would be more than {MOST} questions",
+            let why = format!(
+                "they were tried over one box that holds all {} balls, and not over each ball: that would be \
+                 more than {MOST} questions",
                 self.boxes.len()
-            ));
+            );
+            for group in 0..self.stage.family.groups().len() {
+                let open = campaign.ledger().uncovered()[group].iter();
+                let open: Vec<Slot> = open.map(|slot| at(group, slot)).collect();
+                self.excuse(&why, open);
+            }
             return Ok(());
         }
         let boxes = self.boxes.clone();
         let mut debts: Vec<Vec<usize>> = vec![Vec::new(); left.len()];
         let mut alive: Vec<usize> = (0..left.len()).collect();
         for number in 0..boxes.len() {
-            let cheap = PlaceLimits {
-                conditions: self.until(BatchLimits::cheap()),
-                ..PlaceLimits::cheap()
-            };
+            let cheap = self.cheap();
             let refuted = self.in_ball(number, &left, &alive, &cheap, campaign, record)?;
             for &r in alive.iter().filter(|r| !refuted.contains(r)) {
                 debts[r].push(number);
@@ -75,7 +79,7 @@ impl Work<'_> {
             alive.retain(|r| !mine.contains(r) || refuted.contains(r));
         }
         if self.is_over() {
-            self.late += alive.len();
+            self.excuse(LATE, alive.iter().map(|&r| left[r].0));
             return Ok(());
         }
         for r in alive {

@@ -8,6 +8,7 @@ use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits};
 use deepconcolic_spec::Requirement;
 
 use super::Record;
+use super::obstacles::LATE;
 use super::recall::{Fingerprint, Remembered};
 use super::work::Work;
 use crate::exit::Failure;
@@ -31,7 +32,7 @@ pub enum How<'q> {
 struct Found {
     accepted: Accepted,
     bounds: Vec<(u32, f64)>,
-    reasons: Vec<String>,
+    reasons: Vec<(u32, String)>,
     inputs: Vec<(Vec<f32>, usize)>,
     pairs: Vec<FoundPair>,
 }
@@ -153,6 +154,8 @@ impl Work<'_> {
         if proof.wrote {
             let added = self.facts.add_accepted(self.stage.network, &found.accepted);
             added.map_err(|why| Failure::Internal(why.to_string()))?;
+            let numbered = (self.number, found.accepted.clone());
+            self.proven.accepted.push(numbered);
         }
         proof.cut = self.time_is_up();
         if self.stage.admits && !self.limits.is_interrupted() {
@@ -172,7 +175,7 @@ impl Work<'_> {
                 Found {
                     bounds: bounds.collect(),
                     accepted: settled.accepted,
-                    reasons: settled.reasons.into_iter().flatten().collect(),
+                    reasons: numbered(left, settled.reasons),
                     inputs: self.proposals(settled.witnesses),
                     pairs: Vec::new(),
                 }
@@ -190,10 +193,10 @@ impl Work<'_> {
                     })
                 });
                 Found {
-                    pairs: pairs.collect(),
+                    pairs: self.firmer(pairs.collect()),
                     accepted: found.accepted,
                     bounds: Vec::new(),
-                    reasons: found.reasons.into_iter().flatten().collect(),
+                    reasons: numbered(left, found.reasons),
                     inputs: Vec::new(),
                 }
             }
@@ -210,13 +213,36 @@ impl Work<'_> {
     /// Enters bounds, and what was in the way.
     fn enter(&mut self, question: &Question<'_>, proof: &Proof) {
         for &(number, bound) in &proof.bounds {
-            if let Some((Some(slot), _)) = question.asked.get(number as usize) {
-                let known = self.proven.bounds.entry(*slot).or_insert(f32::NEG_INFINITY);
-                *known = known.max(bound as f32);
+            if let (Some((Some(slot), requirement)), Some(place)) =
+                (question.asked.get(number as usize), self.place)
+            {
+                let means = self.stage.means;
+                let bounds = &mut self.proven.bounds;
+                bounds.enter(*slot, requirement, bound, place, means);
             }
         }
-        for why in &proof.reasons {
-            self.excuse(why);
+        let slots: Vec<Slot> = question.asked.iter().filter_map(|asked| asked.0).collect();
+        if proof.cut {
+            self.said.insert(LATE.to_owned());
+            self.excuse(LATE, slots);
+        } else {
+            let obstacles = &mut self.proven.obstacles;
+            slots.into_iter().for_each(|slot| obstacles.in_time(slot));
+        }
+        for (number, why) in &proof.reasons {
+            match question.asked.get(*number as usize) {
+                Some((Some(slot), _)) => self.excuse(why, [*slot]),
+                _ => {
+                    self.said.insert(why.clone());
+                }
+            }
         }
     }
+}
+
+/// What was in the way of some requirements of a question, by their numbers there.
+fn numbered(left: &[usize], reasons: Vec<Option<String>>) -> Vec<(u32, String)> {
+    let all = left.iter().zip(reasons);
+    all.filter_map(|(&number, why)| Some((number as u32, why?)))
+        .collect()
 }

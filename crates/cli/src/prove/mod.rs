@@ -2,23 +2,28 @@
 //! certificates that `check` accepts. Witnesses found on the way enter the suite like any other.
 
 mod balls;
+mod bounds;
 mod consult;
+mod firm;
+mod obstacles;
 mod pairs;
 mod recall;
+mod rests;
 mod work;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepconcolic_archive::Proof;
-use deepconcolic_check::{Digest, ProvenFacts, Slot};
-use deepconcolic_concolic::{Campaign, Limits, Seeds};
+use deepconcolic_check::{Accepted, Digest, ProvenFacts, Slot};
+use deepconcolic_concolic::{Campaign, Limits, Seeds, Stop};
 use deepconcolic_network::Network;
 use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{BitSet, Family};
+use deepconcolic_spec::criteria::{BitSet, Family, Means};
 
 use crate::exit::Failure;
+use bounds::Bounds;
+use obstacles::Obstacles;
 pub use recall::{Recall, remove_needless};
 use work::Work;
 
@@ -33,8 +38,10 @@ pub struct Proven {
     /// By group and slot: a certificate that shows it to be infeasible, -1 for none. Groups of which
     /// nothing is known are empty.
     certificates: Vec<Vec<i32>>,
-    /// Upper bounds on the values of requirements that stay open.
-    pub bounds: HashMap<Slot, f32>,
+    /// Upper bounds on the values of requirements.
+    bounds: Bounds,
+    /// What was in the way.
+    obstacles: Obstacles,
     /// Parts of the region that were bounded.
     pub nodes: usize,
     /// What the user should know.
@@ -42,6 +49,8 @@ pub struct Proven {
     /// What certificates say, and how many there are: a later stage goes on from there.
     facts: Option<ProvenFacts>,
     written: i32,
+    /// The certificates, with their numbers.
+    accepted: Vec<(i32, Accepted)>,
     /// What earlier sittings of the run proved.
     recall: Recall,
     /// Whether certificates of theirs were taken over that no journal speaks of.
@@ -55,6 +64,26 @@ impl Proven {
             recall,
             ..Self::default()
         }
+    }
+
+    /// What proofs left, given what is open in the end.
+    pub fn open_notes(&self, open: &[BitSet]) -> Vec<String> {
+        self.obstacles.notes(open)
+    }
+
+    /// Why a run ended, given why its search did and what is open: it is not complete if proofs were
+    /// cut short.
+    pub fn stop(&self, search: Stop, open: &[BitSet], interrupted: bool) -> Stop {
+        match search {
+            Stop::Complete if self.obstacles.is_cut(open) && interrupted => Stop::Interrupted,
+            Stop::Complete if self.obstacles.is_cut(open) => Stop::Budget,
+            search => search,
+        }
+    }
+
+    /// Upper bounds on the values of requirements over the whole search region, rounded up.
+    pub fn bounds(&self) -> impl Iterator<Item = (Slot, f32)> + '_ {
+        self.bounds.iter()
     }
 
     /// The infeasible requirements of a group.
@@ -98,6 +127,8 @@ pub struct Stage<'a> {
     pub family: &'a dyn Family,
     pub space: &'a SearchSpace,
     pub seeds: &'a Seeds,
+    /// The scale of each layer.
+    pub means: &'a Means,
     pub model: Digest,
     pub folder: PathBuf,
     /// When to give up: searches go on after proofs.

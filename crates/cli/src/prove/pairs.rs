@@ -2,6 +2,8 @@
 //! pair that asks for such a change there. So neurons are asked about, and pairs follow by the million.
 //! What is left is asked about pair by pair, both inputs at once.
 
+use std::collections::BTreeSet;
+
 use deepconcolic_check::Slot;
 use deepconcolic_concolic::Campaign;
 use deepconcolic_proofs::{Place, exists};
@@ -12,7 +14,8 @@ use deepconcolic_spec::{
 
 use super::Record;
 use super::consult::{How, Question};
-use super::work::{Asked, FEW, Work};
+use super::obstacles::LATE;
+use super::work::{Asked, FEW, Work, at};
 use crate::exit::Failure;
 
 /// Neurons asked about at once.
@@ -46,7 +49,11 @@ impl Work<'_> {
                 self.places(campaign).swap_remove(0)
             };
             for (layer, change, neurons) in self.changing(pairs, &open) {
-                self.stuck(&mut place, layer, change, &neurons, campaign, record)?;
+                let obstacles =
+                    self.stuck(&mut place, layer, change, &neurons, campaign, record)?;
+                for why in obstacles {
+                    self.hinder(&why, layer, pairs, &open);
+                }
             }
             self.proven.nodes += place.nodes();
             if each {
@@ -54,11 +61,12 @@ impl Work<'_> {
             }
         }
         if !each {
-            self.proven.notes.push(format!(
-                "proofs for pairs were tried over one box that holds all {} balls, and not over each \
-                 ball: that would be more than {MOST} questions",
+            let why = format!(
+                "they were tried over one box that holds all {} balls, and not over each ball: that would be \
+                 more than {MOST} questions",
                 self.boxes.len()
-            ));
+            );
+            self.excuse(&why, slots(&open));
         }
         self.conclude(pairs, &open);
         Ok(())
@@ -78,12 +86,11 @@ impl Work<'_> {
             }
         }
         let untried = keep_first(&mut open, MOST_TOGETHER / self.boxes.len().max(1));
-        if untried > 0 {
-            self.proven.notes.push(format!(
-                "{untried} pairs that no single neuron rules out were not tried for proofs pair by pair: at \
-                 most {MOST_TOGETHER} are, all balls together"
-            ));
-        }
+        let why = format!(
+            "no single neuron rules them out, and at most {MOST_TOGETHER} pairs are tried pair by pair, all balls \
+             together"
+        );
+        self.excuse(&why, slots(&untried));
         for number in 0..self.boxes.len() {
             let mut place = self.place(&self.boxes[number], campaign);
             self.together(&mut place, number, pairs, &open, campaign, record)?;
@@ -111,10 +118,7 @@ impl Work<'_> {
             let sizes = self.sizes(pairs, group);
             let refuted = self.facts.refuted_pairs(pairs, group, sizes, open);
             for slot in refuted.iter() {
-                self.refute(Slot {
-                    group: group as u32,
-                    slot: slot as u32,
-                });
+                self.refute(at(group, slot));
             }
         }
     }
@@ -140,7 +144,8 @@ impl Work<'_> {
         }
         for (number, part) in asked.chunks(TOGETHER).enumerate() {
             if self.is_over() {
-                self.late += asked.len() - number * TOGETHER;
+                let left = &asked[number * TOGETHER..];
+                self.excuse(LATE, left.iter().map(|&(group, slot)| at(group, slot)));
                 break;
             }
             let is_open = |&&(group, slot): &&(usize, usize)| {
@@ -157,8 +162,7 @@ impl Work<'_> {
                     inputs: Inputs::Two,
                     formula: pairs.demand(group, slot, &kept),
                 };
-                let (group, slot) = (group as u32, slot as u32);
-                (Slot { group, slot }, requirement)
+                (at(group, slot), requirement)
             });
             let questions: Vec<Asked> = questions.collect();
             self.jointly(place, &questions, campaign, record)?;
@@ -199,7 +203,7 @@ impl Work<'_> {
         all
     }
 
-    /// Asks which neurons cannot change.
+    /// Asks which neurons cannot change. What was in the way of it.
     fn stuck(
         &mut self,
         place: &mut Place<'_>,
@@ -208,48 +212,54 @@ impl Work<'_> {
         neurons: &BitSet,
         campaign: &mut Campaign<'_>,
         record: &mut Record<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeSet<String>, Failure> {
         let ranges = place.ranges(layer);
         let asked: Vec<(Option<Slot>, Requirement)> = neurons
             .iter()
             .flat_map(|neuron| questions(layer, neuron, change, ranges[neuron]))
             .map(|requirement| (None, requirement))
             .collect();
-        for (number, part) in asked.chunks(NEURONS).enumerate() {
+        self.said.clear();
+        for part in asked.chunks(NEURONS) {
             let limits = self.full();
             let question = Question {
                 asked: part,
                 how: How::Apart(&limits),
             };
             if self.is_over() || !self.consult(place, &question, campaign, record)? {
-                let left = asked.len() - number * NEURONS;
-                let name = self.stage.network.layers()[layer].name();
-                self.proven.notes.push(format!(
-                    "the time for proofs was up before {left} questions about neurons of {name} that \
-                     pairs hang on"
-                ));
-                return Ok(());
+                self.said.insert(LATE.to_owned());
+                break;
             }
         }
-        Ok(())
+        Ok(std::mem::take(&mut self.said))
+    }
+
+    /// Notes what is in the way of open pairs that hang on neurons of a layer.
+    fn hinder(&mut self, why: &str, layer: usize, pairs: &dyn Pairs, open: &[BitSet]) {
+        let hangs = |slot: &Slot| {
+            let (before, after) = pairs.layers(slot.group as usize);
+            before == layer || after == layer
+        };
+        self.excuse(why, slots(open).filter(hangs));
     }
 }
 
-/// Keeps the first so many slots; how many others there were.
-fn keep_first(open: &mut [BitSet], most: usize) -> usize {
-    let mut kept = 0;
-    let mut dropped = 0;
-    for open in open {
-        for slot in open.clone().iter() {
-            if kept < most {
-                kept += 1;
-            } else {
-                open.remove(slot);
-                dropped += 1;
-            }
-        }
+/// All slots of sets, group by group.
+fn slots(sets: &[BitSet]) -> impl Iterator<Item = Slot> + '_ {
+    let groups = sets.iter().enumerate();
+    groups.flat_map(|(group, set)| set.iter().map(move |slot| at(group, slot)))
+}
+
+/// Keeps the first so many slots; the others.
+fn keep_first(open: &mut [BitSet], most: usize) -> Vec<BitSet> {
+    let mut others = open.to_vec();
+    for slot in slots(open).take(most) {
+        others[slot.group as usize].remove(slot.slot as usize);
     }
-    dropped
+    for (open, others) in open.iter_mut().zip(&others) {
+        *open = open.without(others);
+    }
+    others
 }
 
 /// What must be impossible for a neuron not to change, as far as the range of its values seen leaves

@@ -164,7 +164,9 @@ impl Work<'_> {
         };
         let judged = Certificate::from_bytes(&bytes, network).and_then(|certificate| {
             let accepted = check(network, &certificate, &expectation)?;
-            self.facts.add_accepted(network, &accepted)
+            self.facts.add_accepted(network, &accepted)?;
+            self.proven.accepted.push((number, accepted));
+            Ok(())
         });
         let Err(reason) = judged else {
             return Ok(true);

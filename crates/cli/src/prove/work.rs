@@ -1,6 +1,6 @@
 //! Proofs under way: requirements of one input, group by group and part by part.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Instant;
 
@@ -10,7 +10,9 @@ use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
 use deepconcolic_spec::{Inputs, Requirement};
 
+use super::bounds::Bounds;
 use super::consult::{How, Question};
+use super::obstacles::{LATE, Obstacles};
 use super::{Proven, Record, Stage, file};
 use crate::exit::Failure;
 
@@ -22,6 +24,17 @@ pub const FEW: usize = 4;
 /// Values of neurons that requirements taken up at once may name, and all open ones of a group.
 const NAMED: usize = 1 << 19;
 const MOST_NAMED: usize = 1 << 28;
+
+/// The reason when they name more.
+const LARGE: &str = "together they name too many neurons";
+
+/// A slot by its numbers.
+pub fn at(group: usize, slot: usize) -> Slot {
+    Slot {
+        group: group as u32,
+        slot: slot as u32,
+    }
+}
 
 /// A requirement and its place.
 pub type Asked = (Slot, Requirement);
@@ -35,11 +48,10 @@ pub struct Work<'a> {
     pub proven: Proven,
     /// The number of the next certificate.
     pub number: i32,
-    /// How many requirements time did not suffice for, how many are too large, and what was in the way
-    /// of how many.
-    pub late: usize,
-    large: usize,
-    reasons: BTreeMap<String, usize>,
+    /// The place that bounds are entered for, by number, if they are.
+    pub place: Option<usize>,
+    /// What was in the way of questions that belong to no requirement.
+    pub said: BTreeSet<String>,
 }
 
 impl<'a> Work<'a> {
@@ -55,10 +67,14 @@ impl<'a> Work<'a> {
             stage,
             limits,
             boxes,
-            proven,
-            late: 0,
-            large: 0,
-            reasons: BTreeMap::new(),
+            // What is open is tried anew.
+            proven: Proven {
+                obstacles: Obstacles::default(),
+                bounds: Bounds::default(),
+                ..proven
+            },
+            place: None,
+            said: BTreeSet::new(),
         }
     }
 
@@ -101,6 +117,14 @@ impl<'a> Work<'a> {
         Place::new(self.stage.network, &self.stage.model, region, tests)
     }
 
+    /// Plain bounds and nothing more.
+    pub fn cheap(&self) -> PlaceLimits<'a> {
+        PlaceLimits {
+            conditions: self.until(BatchLimits::cheap()),
+            ..PlaceLimits::cheap()
+        }
+    }
+
     pub fn full(&self) -> PlaceLimits<'a> {
         PlaceLimits {
             conditions: self.until(BatchLimits::default()),
@@ -128,26 +152,38 @@ impl<'a> Work<'a> {
             let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
             let named = self.named(group, &open);
             if named * open.len() > MOST_NAMED {
-                self.large += open.len();
+                self.excuse(LARGE, open.iter().map(|&slot| at(group, slot)));
                 continue;
             }
             let size = self.size(group).min(NAMED / named.max(1)).max(1);
             for slots in open.chunks(size) {
                 if self.is_over() {
-                    self.late += slots.len();
+                    self.excuse(LATE, slots.iter().map(|&slot| at(group, slot)));
                     continue;
                 }
                 let mut left = self.asked(group, slots);
-                for place in &mut places {
+                let mut open: Vec<Asked> = Vec::new();
+                for (number, place) in places.iter_mut().enumerate() {
+                    self.place = Some(number);
+                    // Of what an earlier box leaves open, only a bound is wanted here.
+                    let cheap = self.cheap();
+                    let gone = self.narrow(place, open.clone(), &cheap, campaign, record)?;
+                    self.proven.bounds.enter_refuted(&gone, number);
                     let limits = self.full();
+                    let before = left.clone();
                     left = self.narrow(place, left, &limits, campaign, record)?;
+                    self.proven.bounds.enter_refuted(&left, number);
+                    let is_gone = |a: &Asked| left.binary_search_by_key(&a.0, |l| l.0).is_ok();
+                    open.extend(before.into_iter().filter(|a| !is_gone(a)));
                 }
+                self.place = None;
                 for (slot, _) in left {
                     self.refute(slot);
                 }
             }
         }
         self.proven.nodes += places.iter().map(Place::nodes).sum::<usize>();
+        self.proven.bounds.conclude(places.len());
         Ok(())
     }
 
@@ -179,11 +215,8 @@ impl<'a> Work<'a> {
         let mut asked = Vec::with_capacity(slots.len());
         for &slot in slots {
             match self.stage.family.requirement(group, slot) {
-                Ok(requirement) => {
-                    let (group, slot) = (group as u32, slot as u32);
-                    asked.push((Slot { group, slot }, requirement));
-                }
-                Err(why) => self.excuse(&why),
+                Ok(requirement) => asked.push((at(group, slot), requirement)),
+                Err(why) => self.excuse(&why, [at(group, slot)]),
             }
         }
         asked
@@ -207,7 +240,7 @@ impl<'a> Work<'a> {
             how: How::Apart(limits),
         };
         if !self.consult(place, &question, campaign, record)? {
-            self.late += asked.len();
+            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
         }
         let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
         let region = place.region().clone();
@@ -249,19 +282,20 @@ impl<'a> Work<'a> {
             how: How::Jointly,
         };
         if !self.consult(place, &question, campaign, record)? {
-            self.late += asked.len();
+            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
         }
         Ok(())
     }
 
-    /// Notes what is in the way of a requirement.
-    pub fn excuse(&mut self, why: &str) {
-        *self.reasons.entry(why.to_owned()).or_default() += 1;
+    /// Notes what is in the way of requirements.
+    pub fn excuse(&mut self, why: &str, slots: impl IntoIterator<Item = Slot>) {
+        let family = self.stage.family;
+        self.proven.obstacles.enter(family, why, slots);
     }
 
     /// Enters that a requirement is infeasible.
     pub fn refute(&mut self, slot: Slot) {
-        // What was learned last has completed the proof.
+        // Which certificate completed the proof is found out in the end.
         let last = (self.number - 1).max(0);
         self.proven.refute(self.stage.family, slot, last);
     }
@@ -297,19 +331,6 @@ impl<'a> Work<'a> {
 
     /// What came of it all.
     pub fn finish(mut self) -> Proven {
-        let mut note = |count: usize, what: &str| {
-            if count > 0 {
-                let notes = &mut self.proven.notes;
-                notes.push(format!(
-                    "proofs were not tried for {count} requirements: {what}"
-                ));
-            }
-        };
-        note(self.late, "the time for proofs was up");
-        note(self.large, "together they name too many neurons");
-        for (why, &count) in &self.reasons {
-            note(count, why);
-        }
         self.proven.facts = Some(self.facts);
         self.proven.written = self.number;
         self.proven

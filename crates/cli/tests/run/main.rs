@@ -18,3 +18,4 @@ mod replays;
 mod requirements;
 mod resumed_proofs;
 mod twins;
+mod two_inputs;

@@ -200,11 +200,13 @@ fn rewrite(run: &Left, change: impl Fn(&mut Vec<u8>)) {
     let whole =
         ["test", "test2", "certificate"].map(|name| (name, file.read::<i64>(name).unwrap().values));
     let bound: Vec<f32> = file.read("bound").unwrap().values;
+    let fragile: Vec<u8> = file.read("fragile").unwrap().values;
     change(&mut state);
     let rows = [state.len()];
     let mut file = NpzWriter::create(&path).unwrap();
     file.add("state", &rows, &state).unwrap();
     file.add("bound", &rows, &bound).unwrap();
+    file.add("fragile", &rows, &fragile).unwrap();
     for (name, values) in whole {
         file.add(name, &rows, &values).unwrap();
     }
@@ -254,4 +256,37 @@ fn claims_without_a_certificate_are_noticed() {
         *open.unwrap() = 2;
     });
     assert_rejected(&run, &["not shown to be infeasible"]);
+}
+
+/// Of a run from which all certificates from some number on are taken away, exactly those requirements are
+/// still shown to be infeasible that name an earlier one.
+#[test]
+fn a_requirement_names_the_certificate_that_completes_its_proof() {
+    let bed = Bed::new();
+    for (criterion, more) in [("kmnc", ["--sections", "12"]), ("ssc", ["--sigma", "2"])] {
+        let flags = near(criterion, "2", "0.05", &more);
+        let (run, _) = checked(&bed, criterion, TABLE, &flags);
+        let mut file = NpzReader::open(&run.0.join("requirements.npz")).unwrap();
+        let named = file.read::<i64>("certificate").unwrap().values;
+        let (state, _) = run.requirements();
+        assert!(
+            named
+                .iter()
+                .zip(&state)
+                .all(|(n, state)| (*n >= 0) == (*state == 2))
+        );
+        let mut files = certificates(&run);
+        let mut distinct = 0;
+        while let Some(last) = files.pop() {
+            fs::remove_file(last).unwrap();
+            let left = named
+                .iter()
+                .filter(|&&n| n >= 0 && n < files.len() as i64)
+                .count();
+            let (_, text) = check(&run, &[]);
+            assert_says(&text, &[&format!("; {left} requirements cannot be met")]);
+            distinct += usize::from(left > 0);
+        }
+        assert!(distinct > 1, "{criterion}");
+    }
 }

@@ -94,6 +94,29 @@ fn region_and_requirement_files_with_errors_are_refused_with_the_place() {
     assert_says(&region(&short), &["--region", "short.json", "box 0", "4"]);
     let turned = bed.file("turned.json", r#"[{"lower": 1, "upper": 0}]"#);
     assert_says(&region(&turned), &["turned.json", "no lower above"]);
+    let away = bed.file(
+        "away.json",
+        r#"[{"lower": -900, "upper": 900}, {"lower": 900, "upper": 901}]"#,
+    );
+    assert_says(
+        &region(&away),
+        &[
+            "away.json",
+            "box 1 lies outside the domain",
+            "element 0",
+            "--domain",
+        ],
+    );
+    let path = bed.path("nan.npz");
+    let mut file = NpzWriter::create(&path).unwrap();
+    file.add("lower", &[1, 4], &[0.0f32, 0.0, f32::NAN, 0.0])
+        .unwrap();
+    file.add("upper", &[1, 4], &[1.0f32; 4]).unwrap();
+    file.finish().unwrap();
+    assert_says(
+        &region(&bed.name("nan.npz")),
+        &["nan.npz", "box 0", "element 2"],
+    );
     let none = bed.file("none.json", "[]");
     assert_says(&region(&none), &["none.json", "no box"]);
     let prose = bed.file("prose.json", "everywhere");

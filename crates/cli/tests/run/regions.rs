@@ -127,8 +127,8 @@ fn boxes_hold_as_json_and_as_arrays() {
     );
     let path = bed.path("boxes.npz");
     let mut file = NpzWriter::create(&path).unwrap();
-    let lower = [vec![0.4f32; PIXELS], vec![0.0; PIXELS]].concat();
-    let upper = [vec![0.6f32; PIXELS], vec![0.2; PIXELS]].concat();
+    let lower = [vec![0.4f64; PIXELS], vec![0.0; PIXELS]].concat();
+    let upper = [vec![0.6f64; PIXELS], vec![0.2; PIXELS]].concat();
     file.add("lower", &[2, 1, 28, 28], &lower).unwrap();
     file.add("upper", &[2, 1, 28, 28], &upper).unwrap();
     file.finish().unwrap();
@@ -217,4 +217,22 @@ fn valid_tests_look_like_their_seeds() {
     examine(&run, |x, root, _| {
         ssim(x, root) >= 0.9 - 1e-9 && linf(x, root) <= 0.3 && in_unit_box(x)
     });
+}
+
+#[test]
+fn seeds_outside_the_boxes_cover_nothing_and_boxes_end_at_the_domain() {
+    let bed = Bed::new();
+    // The upper half of the domain and far beyond it.
+    let boxes = bed.file("boxes.json", r#"[{"lower": 0.75, "upper": 7}]"#);
+    let flags = [&FEW[..], &["--region", &boxes]].concat();
+    let run = bed.run("run", IMAGES, &flags);
+    let notes = run.summary()["notes"].to_string();
+    assert!(notes.contains("box 0 reaches beyond the domain"), "{notes}");
+    let suite = examine(&run, |x, _, _| x.iter().all(|x| (0.75..=1.0).contains(x)));
+    let (state, test) = run.requirements();
+    assert!(count(&state, 1) > 0);
+    for (row, _) in state.iter().enumerate().filter(|(_, state)| **state == 1) {
+        let test = usize::try_from(test[row]).unwrap();
+        assert!(test >= suite.seeds, "row {row} is shown by a seed");
+    }
 }

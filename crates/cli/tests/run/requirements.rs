@@ -1,7 +1,7 @@
 //! Requirements of the user's own: `.dr` and `.vnnlib` files, searched and judged.
 
 use crate::bed::{Bed, IMAGES, TABLE, deepconcolic, replay};
-use deepconcolic_dataset::arrays::read_npy;
+use deepconcolic_dataset::arrays::{NpzReader, read_npy};
 
 /// The first output of the model for a saved suite, by `eval`.
 fn outputs(bed: &Bed, run: &str, model: &str, more: &[&str]) -> Vec<Vec<f32>> {
@@ -158,7 +158,7 @@ fn bounds_are_in_the_order_upper_lower() {
         IMAGES,
         &[&["--criterion", "nc"], &flags[2..]].concat(),
     );
-    let mut file = deepconcolic_dataset::arrays::NpzReader::open(&bed.path("profile.npz")).unwrap();
+    let mut file = NpzReader::open(&bed.path("profile.npz")).unwrap();
     let low = file.read::<f32>("low").unwrap().values;
     let high = file.read::<f32>("high").unwrap().values;
     let layers = ["relu1", "relu2", "relu3"];
@@ -207,4 +207,39 @@ fn requirements_on_two_inputs_are_proven_or_said_to_stay_open() {
     assert_eq!(run.requirements().0, [0, 1]);
     let note = run.summary()["notes"][0].as_str().unwrap().to_owned();
     assert!(note.contains("two inputs"), "{note}");
+}
+
+/// The value of an upper requirement of nbc is u - h, that of a lower one l - u.
+#[test]
+fn bounds_of_open_requirements_are_not_below_the_value_of_any_test() {
+    let bed = Bed::new();
+    let mut bounded = 0;
+    for (number, radius) in ["0", "0.01", "0.1"].into_iter().enumerate() {
+        let name = number.to_string();
+        let flags = ["--criterion", "nbc", "--seeds", "3", "--radius", radius];
+        let run = bed.run(&name, TABLE, &flags);
+        let mut file = NpzReader::open(&run.0.join("requirements.npz")).unwrap();
+        let bound = file.read::<f32>("bound").unwrap().values;
+        let (state, _) = run.requirements();
+        let mut file = NpzReader::open(&run.0.join("profile.npz")).unwrap();
+        let [low, high] = ["low", "high"].map(|n| file.read::<f32>(n).unwrap().values);
+        let parts = ["relu1", "a2"]
+            .map(|layer| outputs(&bed, &name, TABLE[0], &["--layer", layer, "--pre"]));
+        for test in 0..parts[0].len() {
+            let u: Vec<f32> = parts.iter().flat_map(|part| part[test].clone()).collect();
+            for (neuron, u) in u.into_iter().enumerate() {
+                let values = [u - high[neuron], low[neuron] - u];
+                for (value, row) in values.into_iter().zip([2 * neuron, 2 * neuron + 1]) {
+                    assert_eq!(bound[row].is_nan(), state[row] != 0, "row {row}");
+                    assert!(
+                        !(bound[row] < value),
+                        "row {row}: {} and {value}",
+                        bound[row]
+                    );
+                }
+            }
+        }
+        bounded += bound.iter().filter(|bound| bound.is_finite()).count();
+    }
+    assert!(bounded > 0);
 }

@@ -108,16 +108,17 @@ impl Campaign<'_> {
         draft.passes.forward += 2 * claims.len();
         // An engine that claims what is not so is not believed, and its tests are not kept.
         let judged = judged.unwrap_or_default();
-        let mut firm = false;
+        let mut any = false;
         for (claim, standing) in claims.iter().zip(judged) {
-            if draft.after.enter_pair(claim.slot, standing) {
-                draft.gain += 1;
-                firm = true;
+            let gained = draft.after.enter_pair(claim.slot, standing);
+            if gained != Standing::False {
+                draft.gain += usize::from(gained == Standing::Firm);
+                any = true;
                 draft.pairs.push(*claim);
                 draft.standings.push(standing);
             }
         }
-        if firm {
+        if any {
             draft.added.extend(new);
             draft.tests.extend(confirmed);
         }

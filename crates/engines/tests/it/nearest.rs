@@ -1,7 +1,7 @@
 //! Distances in the seed's cell equal those of a dense program with every row.
 
 use deepconcolic_engines::{Goal, Margin, Outcome, Reason, Report, nearest, paper_step};
-use deepconcolic_network::Network;
+use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::{
     Domain, Extent, Formula, Input, Inputs, Linear, Norm, Pixels, Relation, SearchSpace, Var,
 };
@@ -150,7 +150,48 @@ fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result
         distance(&conditions, &case.point(), case.space.norm)
     };
     let report = case.ask(&formula, Inputs::One, paper);
+    not_above_nearer(case, &formula, &report)?;
     agree(&report, expect).map_err(|e| format!("{formula}: {e}"))
+}
+
+/// The bound is below the distance of every witness between the seed and the one that was found: they lie
+/// in the same cell, since cells are convex, and meet the formula by less than the margin.
+fn not_above_nearer(case: &Case, formula: &Formula, report: &Report) -> Result<(), String> {
+    let Some((witness, bound)) = report.witness().and_then(|w| Some((w, w.bound?))) else {
+        return Ok(());
+    };
+    let Formula::Compare(comparison) = formula else {
+        return Err("a comparison was expected".into());
+    };
+    let (_, var) = comparison.linear.terms[0];
+    let meets = |input: &[f32]| {
+        let point = Point::Pre(var.layer - 2);
+        let trace = case.network.forward(input, &Pass::keep([point]));
+        let left = f64::from(trace.get(point)[var.neuron]) + comparison.linear.constant;
+        comparison.relation.holds(&left, &0.0)
+    };
+    let between = |part: f64| -> Vec<f32> {
+        let ends = case.seed.iter().zip(&witness.inputs[0]);
+        ends.map(|(&a, &b)| (f64::from(a) + part * f64::from(b - a)) as f32)
+            .collect()
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if meets(&between(middle)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let nearer = case.space.distance(&between(high), &case.seed);
+    if bound <= nearer || !meets(&between(high)) {
+        Ok(())
+    } else {
+        Err(format!(
+            "a witness at {nearer} is nearer than the bound {bound} says"
+        ))
+    }
 }
 
 /// A sign-sign pair with `x1` the seed: whether there is one, if the engine is right about it.

@@ -1,7 +1,7 @@
 //! Sets of requirement slots, one bit each.
 
 /// A set of numbers below a fixed length.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BitSet {
     words: Vec<u64>,
     len: usize,
@@ -46,6 +46,12 @@ impl BitSet {
     pub fn count_without(&self, other: &Self) -> usize {
         let words = self.words.iter().zip(&other.words);
         words.map(|(a, b)| (a & !b).count_ones() as usize).sum()
+    }
+
+    /// Whether some number is in both sets.
+    pub fn meets(&self, other: &Self) -> bool {
+        let mut words = self.words.iter().zip(&other.words);
+        words.any(|(a, b)| a & b != 0)
     }
 
     /// The numbers that are in this set and not in another.

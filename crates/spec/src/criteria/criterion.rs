@@ -9,7 +9,7 @@ use super::pair::Change;
 use super::parameters::{Parameters, Scope};
 use super::profile::Profile;
 use super::selection::Selection;
-use crate::{Decision, Formula, InputSpace, Requirement};
+use crate::{Decision, Formula, InputSpace, Inputs, Requirement, Together};
 
 /// A coverage criterion, before it meets a network.
 pub trait Criterion: Sync {
@@ -103,6 +103,14 @@ pub trait Family: Send + Sync {
     /// What steers a search towards its requirements, or why they cannot be searched for this way.
     fn guide(&self) -> Result<&dyn Guide, String>;
 
+    /// How many inputs a requirement speaks of.
+    fn inputs(&self, _group: usize, _slot: usize) -> Inputs {
+        match self.pairs() {
+            Some(_) => Inputs::Two,
+            None => Inputs::One,
+        }
+    }
+
     /// What the user should know about how requirements were counted.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -143,8 +151,9 @@ pub trait Tally: Send {
     /// Adds the tests of a trace, in order.
     fn observe(&mut self, trace: &Trace<f32>);
 
-    /// Settles what needs the whole suite; nothing to do for one-input requirements.
-    fn finish(&mut self, _rerun: &Rerun<'_>) {}
+    /// Settles what needs the whole suite; nothing to do for one-input requirements. Two tests count
+    /// together only where they may.
+    fn finish(&mut self, _rerun: &Rerun<'_>, _together: &Together) {}
 
     /// The slots covered, group by group.
     fn covered(&self) -> &[BitSet];

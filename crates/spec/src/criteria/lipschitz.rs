@@ -11,7 +11,7 @@ use super::parameters::LipschitzOutput;
 use super::region::{Ball, Region};
 use crate::{
     Formula, Input, InputSpace, Inputs, Linear, Norm, Prediction, Quantifier, Relation,
-    Requirement, Var,
+    Requirement, Together, Var,
 };
 
 /// The criterion.
@@ -213,7 +213,7 @@ impl Tally for SlopeTally<'_> {
         }));
     }
 
-    fn finish(&mut self, _: &Rerun<'_>) {
+    fn finish(&mut self, _: &Rerun<'_>, _: &Together) {
         let family = self.family;
         let met: Vec<usize> = (0..family.regions.len())
             .into_par_iter()

@@ -15,7 +15,7 @@ use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
 use super::parameters::Scope;
 use super::patterns::Patterns;
-use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var};
+use crate::{Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Together, Var};
 
 /// How a neuron must change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,7 +289,7 @@ impl Tally for PairTally<'_> {
         }
     }
 
-    fn finish(&mut self, rerun: &Rerun<'_>) {
+    fn finish(&mut self, rerun: &Rerun<'_>, together: &Together) {
         let results = self.covered.iter_mut().zip(&mut self.shown_by);
         for (block, (covered, shown_by)) in self.family.blocks.iter().zip(results) {
             let conditions = &self.patterns[&block.before];
@@ -298,6 +298,7 @@ impl Tally for PairTally<'_> {
                 block,
                 decisions: &self.patterns[&block.layer],
                 rerun,
+                together,
                 covered,
                 shown_by,
             };
@@ -333,6 +334,7 @@ struct Settle<'a> {
     block: &'a Block,
     decisions: &'a Patterns,
     rerun: &'a Rerun<'a>,
+    together: &'a Together,
     covered: &'a mut BitSet,
     shown_by: &'a mut HashMap<usize, (usize, usize)>,
 }
@@ -343,23 +345,28 @@ impl Settle<'_> {
         let groups = patterns.groups();
         match (self.family.condition, self.family.decision) {
             (Change::Sign, Change::Sign) => {
-                let sides: Vec<Sides> = groups
-                    .iter()
-                    .map(|g| Sides::of(self.decisions, g))
-                    .collect();
+                let classes: Vec<Vec<Class>> =
+                    groups.iter().map(|tests| self.classes(tests)).collect();
                 for (a, b, bit) in patterns.neighbours(&groups) {
-                    let changed = sides[a].changed(&sides[b]);
-                    let decisions = self.decisions;
-                    let (a, b) = (&groups[a], &groups[b]);
-                    let tests = |j: usize| differing(decisions, a, b, j);
-                    self.mark(neurons[bit], ones(&changed), cone, &tests);
+                    for (a, b) in classes[a]
+                        .iter()
+                        .flat_map(|a| classes[b].iter().map(move |b| (a, b)))
+                    {
+                        if !self.together.meet(a.class, b.class) {
+                            continue;
+                        }
+                        let changed = a.sides.changed(&b.sides);
+                        let decisions = self.decisions;
+                        let tests = |j: usize| differing(decisions, &a.tests, &b.tests, j);
+                        self.mark(neurons[bit], ones(&changed), cone, &tests);
+                    }
                 }
             }
             (Change::Sign, Change::Value(sigma)) => {
                 let pairs = patterns.neighbours(&groups);
                 let values = self.values(pairs.iter().flat_map(|(a, b, _)| [*a, *b]), &groups);
                 for (a, b, bit) in pairs {
-                    for (x1, x2) in ordered(&groups[a], &groups[b]) {
+                    for (x1, x2) in ordered(self.together, &groups[a], &groups[b]) {
                         let grown = grown(&values, x1, x2, sigma);
                         self.mark(neurons[bit], grown.into_iter(), cone, &|_| Some((x1, x2)));
                     }
@@ -369,12 +376,23 @@ impl Settle<'_> {
                 let shared = (0..groups.len()).filter(|&g| groups[g].len() > 1);
                 let values = self.values(shared.clone(), &groups);
                 for group in shared {
-                    for (x1, x2) in ordered(&groups[group], &groups[group]) {
+                    for (x1, x2) in ordered(self.together, &groups[group], &groups[group]) {
                         self.equal_patterns(&values, (x1, x2), (sigma, decision), neurons, cone);
                     }
                 }
             }
         }
+    }
+
+    /// The tests of a group by the parts of the search region they lie in.
+    fn classes(&self, tests: &[usize]) -> Vec<Class> {
+        let divided = self.together.divide(tests).into_iter();
+        let class = |(class, tests): (usize, Vec<usize>)| Class {
+            class,
+            sides: Sides::of(self.decisions, &tests),
+            tests,
+        };
+        divided.map(class).collect()
     }
 
     /// Two tests with equal patterns: every condition that grew, with every decision that changed.
@@ -474,15 +492,26 @@ fn grows(first: f32, second: f32, sigma: f64) -> bool {
     first != 0.0 && f64::from(second).abs() >= sigma * f64::from(first).abs()
 }
 
-/// Ordered pairs with one member from each, both ways round.
-fn ordered<'a>(a: &'a [usize], b: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + 'a {
+/// Ordered pairs with one member from each, both ways round, that may count together.
+fn ordered<'a>(
+    together: &'a Together,
+    a: &'a [usize],
+    b: &'a [usize],
+) -> impl Iterator<Item = (usize, usize)> + 'a {
     let pairs = a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y)));
     pairs
         .flat_map(|(x, y)| [(x, y), (y, x)])
-        .filter(|(x, y)| x != y)
+        .filter(|&(x, y)| x != y && together.may_pair(x, y))
 }
 
-/// For the tests of a group: decisions that are active on some, and inactive on some.
+/// Tests of a group that lie in the same parts of the search region.
+struct Class {
+    class: usize,
+    tests: Vec<usize>,
+    sides: Sides,
+}
+
+/// For some tests: decisions that are active on some, and inactive on some.
 struct Sides {
     on: Vec<u64>,
     off: Vec<u64>,

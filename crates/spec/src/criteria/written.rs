@@ -81,6 +81,10 @@ impl Family for Written {
         Ok(self.requirements[slot].clone())
     }
 
+    fn inputs(&self, _: usize, slot: usize) -> Inputs {
+        self.requirements[slot].inputs
+    }
+
     fn points(&self) -> Vec<Point> {
         self.points.clone()
     }

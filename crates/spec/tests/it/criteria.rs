@@ -5,7 +5,10 @@ use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_spec::criteria::{
     self, BitSet, Criterion, Group, LipschitzOutput, Parameters, Profile, Scope, Selection, Setting,
 };
-use deepconcolic_spec::{Decision, Evaluator, InputSpace, Norm, RecordedTest, Recording};
+use deepconcolic_spec::{
+    Decision, Domain, Evaluator, Extent, InputSpace, Norm, Pixels, RecordedTest, Recording,
+    SearchSpace, Together,
+};
 use deepconcolic_testing::{Family, Random, network};
 
 struct Suite {
@@ -86,13 +89,24 @@ impl Suite {
         (0..4.min(self.tests())).map(|t| self.some(&[t])).collect()
     }
 
-    /// Measures the suite in batches of this size.
+    /// Measures the suite in batches of this size; any two tests count together.
     fn measure(
         &self,
         criterion: &dyn Criterion,
         parameters: &Parameters,
         tests: &[usize],
         batch: usize,
+    ) -> Option<Measured> {
+        self.measure_together(criterion, parameters, tests, batch, &Together::any())
+    }
+
+    fn measure_together(
+        &self,
+        criterion: &dyn Criterion,
+        parameters: &Parameters,
+        tests: &[usize],
+        batch: usize,
+        together: &Together,
     ) -> Option<Measured> {
         let selection = Selection::everything(&self.network);
         let seeds = self.seeds();
@@ -111,11 +125,12 @@ impl Suite {
         for part in tests.chunks(batch) {
             tally.observe(&self.network.forward(&self.some(part), &pass));
         }
-        tally.finish(&|numbers, points| {
+        let rerun = |numbers: &[usize], points: &[Point]| {
             let again: Vec<usize> = numbers.iter().map(|&n| tests[n]).collect();
             let pass = Pass::keep(points.iter().copied());
             self.network.forward(&self.some(&again), &pass)
-        });
+        };
+        tally.finish(&rerun, together);
         let covered = tally.covered().to_vec();
         drop(tally);
         Some(Measured { covered, family })
@@ -240,6 +255,43 @@ fn coverage_does_not_depend_on_order_or_batches_and_never_falls() {
             }
         }
     }
+}
+
+#[test]
+fn pairs_of_a_run_are_those_of_each_ball_by_itself() {
+    let mut less = 0;
+    for (family, norm, radius) in [
+        (Family::Relu, Norm::Linf, 0.45),
+        (Family::Relu, Norm::L2, 0.7),
+        (Family::Image, Norm::Linf, 0.3),
+    ] {
+        let suite = Suite::new(family, 3, 42);
+        let tests: Vec<usize> = (0..suite.tests()).collect();
+        let seeds = suite.seeds().concat();
+        let domain = Domain::uniform(suite.network.input_elements(), -1.0, 1.0).unwrap();
+        let space = SearchSpace::of(domain, Pixels::Single, norm, Extent::Balls(radius));
+        let together = Together::of(&space, &seeds, &suite.some(&tests));
+        for parameters in settings() {
+            for criterion in ["ssc", "vsc", "svc", "vvc"].map(|n| criteria::find(n).unwrap()) {
+                let found = suite.measure_together(criterion, &parameters, &tests, 9, &together);
+                let found = found.unwrap().covered;
+                let any = suite.measure(criterion, &parameters, &tests, 9).unwrap();
+                let mut expected: Vec<BitSet> =
+                    found.iter().map(|group| BitSet::new(group.len())).collect();
+                for ball in 0..seeds.len() / suite.network.input_elements() {
+                    let inside = |&t: &usize| space.parts(&suite.some(&[t]), &seeds).contains(ball);
+                    let inside: Vec<usize> = tests.iter().copied().filter(inside).collect();
+                    let own = suite.measure(criterion, &parameters, &inside, 9).unwrap();
+                    for (all, own) in expected.iter_mut().zip(&own.covered) {
+                        own.iter().for_each(|slot| all.insert(slot));
+                    }
+                }
+                assert_eq!(found, expected, "{} {norm}", criterion.name());
+                less += usize::from(found != any.covered);
+            }
+        }
+    }
+    assert!(less > 10, "balls made a difference {less} times");
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Upper bounds on the values of requirements that stay open.
+//!
+//! The value of a requirement on one neuron is by how much an input meets it: what is left of the sign of
+//! a comparison minus what is right, turned so that more is better; of several comparisons that must all
+//! hold, the least. A bound holds for every input of the search region, in real arithmetic and, by the margin
+//! that is added, in execution. It is none below 0: then the requirement would be infeasible, which only
+//! a certificate says.
+
+use std::collections::BTreeMap;
+
+use deepconcolic_check::Slot;
+use deepconcolic_spec::criteria::Means;
+use deepconcolic_spec::{Formula, Inputs, Requirement, Var};
+
+use super::work::Asked;
+
+/// What is known of one requirement.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The largest bound of the places so far.
+    most: f64,
+    /// Which these are, a bit each.
+    places: u64,
+}
+
+/// Bounds by requirement.
+#[derive(Default)]
+pub struct Bounds(BTreeMap<Slot, Known>);
+
+impl Bounds {
+    /// Enters a bound over one place, by number.
+    pub fn enter(
+        &mut self,
+        slot: Slot,
+        requirement: &Requirement,
+        bound: f64,
+        place: usize,
+        means: &Means,
+    ) {
+        if let Some(margin) = margin(requirement, means) {
+            self.add(slot, bound + margin, place);
+        }
+    }
+
+    /// Enters that requirements cannot be met in one place.
+    pub fn enter_refuted(&mut self, refuted: &[Asked], place: usize) {
+        for (slot, _) in refuted {
+            self.add(*slot, 0.0, place);
+        }
+    }
+
+    fn add(&mut self, slot: Slot, bound: f64, place: usize) {
+        let start = Known {
+            most: 0.0,
+            places: 0,
+        };
+        let known = self.0.entry(slot).or_insert(start);
+        known.most = known.most.max(bound);
+        known.places |= 1 << place;
+    }
+
+    /// Keeps what is known of all places, which together hold the search region.
+    pub fn conclude(&mut self, places: usize) {
+        self.0
+            .retain(|_, known| known.places.count_ones() as usize == places);
+    }
+
+    /// All of them, rounded up.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, f32)> + '_ {
+        self.0.iter().map(|(&slot, known)| (slot, up(known.most)))
+    }
+}
+
+/// A number of single precision that is not below another.
+fn up(bound: f64) -> f32 {
+    let nearest = bound as f32;
+    if f64::from(nearest) < bound {
+        nearest.next_up()
+    } else {
+        nearest
+    }
+}
+
+/// How far execution may be from real arithmetic, for a requirement on one neuron at one input.
+fn margin(requirement: &Requirement, means: &Means) -> Option<f64> {
+    let mut first: Option<Var> = None;
+    let mut several = requirement.inputs != Inputs::One;
+    requirement.formula.each_variable(&mut |var| {
+        several |= *first.get_or_insert(var) != var;
+    });
+    if several {
+        return None;
+    }
+    most_margin(&requirement.goal().nnf(), means)
+}
+
+/// The largest margin of comparisons that must all hold; none for another formula.
+fn most_margin(formula: &Formula, means: &Means) -> Option<f64> {
+    match formula {
+        Formula::Compare(comparison) => {
+            let terms = comparison.linear.terms.iter();
+            Some(means.margin_of(terms.map(|(weight, var)| (*weight, var.layer))))
+        }
+        Formula::And(of) => {
+            let margins: Option<Vec<f64>> =
+                of.iter().map(|part| most_margin(part, means)).collect();
+            Some(margins?.into_iter().fold(0.0, f64::max))
+        }
+        _ => None,
+    }
+}

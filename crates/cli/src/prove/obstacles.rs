@@ -1,0 +1,134 @@
+//! What was in the way of proofs: at most one reason for a requirement, and told only of those that are
+//! open in the end.
+
+use std::collections::BTreeMap;
+
+use deepconcolic_check::Slot;
+use deepconcolic_spec::criteria::{BitSet, Family};
+
+/// The reason when there was no time.
+pub const LATE: &str = "the time for proofs was up";
+
+/// By reason, the requirements of every group.
+#[derive(Default)]
+pub struct Obstacles(BTreeMap<String, Vec<BitSet>>);
+
+impl Obstacles {
+    /// Enters a reason for requirements, in place of any that was known.
+    pub fn enter(
+        &mut self,
+        family: &dyn Family,
+        reason: &str,
+        slots: impl IntoIterator<Item = Slot>,
+    ) {
+        let mut slots = slots.into_iter().peekable();
+        if slots.peek().is_none() {
+            return;
+        }
+        let empty = || {
+            let groups = family.groups().iter();
+            groups.map(|group| BitSet::new(group.slots())).collect()
+        };
+        self.0.entry(reason.to_owned()).or_insert_with(empty);
+        for slot in slots {
+            let (group, number) = (slot.group as usize, slot.slot as usize);
+            for (known, sets) in &mut self.0 {
+                if known == reason {
+                    sets[group].insert(number);
+                } else {
+                    sets[group].remove(number);
+                }
+            }
+        }
+    }
+
+    /// Takes back that there was no time for a requirement.
+    pub fn in_time(&mut self, slot: Slot) {
+        if let Some(sets) = self.0.get_mut(LATE) {
+            sets[slot.group as usize].remove(slot.slot as usize);
+        }
+    }
+
+    /// Of open requirements, how many each reason holds for.
+    fn counts<'a>(&'a self, open: &'a [BitSet]) -> impl Iterator<Item = (&'a str, usize)> {
+        let counts = self.0.iter().map(move |(reason, sets)| {
+            let both = sets.iter().zip(open);
+            let count = both.map(|(set, open)| set.count() - set.count_without(open));
+            (reason.as_str(), count.sum())
+        });
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// What the user should know, given what is open in the end.
+    pub fn notes(&self, open: &[BitSet]) -> Vec<String> {
+        let all: usize = open.iter().map(BitSet::count).sum();
+        let note = |(reason, count): (&str, usize)| {
+            format!(
+                "{count} of {all} open requirements were not tried for proofs to the end: {reason}"
+            )
+        };
+        self.counts(open).map(note).collect()
+    }
+
+    /// Whether time was up before something that is open in the end was tried.
+    pub fn is_cut(&self, open: &[BitSet]) -> bool {
+        self.counts(open).any(|(reason, _)| reason == LATE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_concolic::Stop;
+    use deepconcolic_network::{NetworkBuilder, Shape};
+    use deepconcolic_spec::criteria::Written;
+    use deepconcolic_spec::{InputSpace, RequirementFile, Signature};
+
+    use super::super::Proven;
+    use super::*;
+
+    fn family() -> Written {
+        let shape = Shape::new([1, 2]).unwrap();
+        let (builder, input) = NetworkBuilder::new("x", shape);
+        let network = builder.finish(&[("y", input)], 0).unwrap();
+        let file = RequirementFile::parse(&"exists x: v[x][1,0] > 0\n".repeat(5)).unwrap();
+        let set = file.resolve(&Signature::of(&network)).unwrap();
+        Written::new(&network, &set, &InputSpace::default()).unwrap()
+    }
+
+    fn slot(slot: u32) -> Slot {
+        Slot { group: 0, slot }
+    }
+
+    #[test]
+    fn every_open_requirement_is_counted_once_and_no_other() {
+        let family = family();
+        let mut obstacles = Obstacles::default();
+        obstacles.enter(&family, LATE, (0..5).map(slot));
+        obstacles.enter(&family, "it is too large", [slot(1), slot(2)]);
+        let mut open = BitSet::new(5);
+        [0, 1].into_iter().for_each(|n| open.insert(n));
+        let said = obstacles.notes(&[open]);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said.iter().all(|note| note.starts_with("1 of 2 open")),
+            "{said:?}"
+        );
+        assert!(obstacles.notes(&[BitSet::new(5)]).is_empty());
+    }
+
+    #[test]
+    fn a_run_is_complete_only_if_time_did_not_end_proofs_of_what_is_open() {
+        let family = family();
+        let mut proven = Proven::default();
+        proven.obstacles.enter(&family, LATE, [slot(3)]);
+        let mut open = BitSet::new(5);
+        open.insert(2);
+        let stop = |open: &BitSet, interrupted| {
+            proven.stop(Stop::Complete, std::slice::from_ref(open), interrupted)
+        };
+        assert_eq!(stop(&open, false), Stop::Complete);
+        open.insert(3);
+        assert_eq!(stop(&open, false), Stop::Budget);
+        assert_eq!(stop(&open, true), Stop::Interrupted);
+    }
+}
