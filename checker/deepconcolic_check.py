@@ -12,10 +12,11 @@ no arithmetic with the Rust program. It is slower: minutes where that takes seco
 
 What it judges
   verify, unsat   the certificate refutes every alternative of the property file, as read here, for the model as read here
-  verify, sat     the counterexample lies in the property's box and meets its conditions when run here
+  verify, sat     the counterexample lies in the property's box (or, in an input in which no single-precision number does, within
+                  1e-4 of it) and meets its conditions when run here
   run             every entry of every certificate; the boxes of the run; that every infeasible row of requirements.npz
                   for nc, nbc, snac and kmnc follows in every box by the first rows of the table "What follows"
-What it does not judge is printed, with counts: entries about executions alone (their proof is one execution by the tool
+What it does not judge is printed, with counts: certificates about the output of a final Softmax or Sigmoid, entries about executions alone (their proof is one execution by the tool
 itself), infeasible rows of other criteria, the suite, and everything else in the folder.
 
 How it computes. The model becomes variables: inputs, sums of earlier variables, and kinked curves of one variable, numbered in
@@ -1585,6 +1586,11 @@ TOKEN = re.compile(r"[ \t\r\n]*(?:(\d+(?:\.(?!\.)\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
 
+def model_output(model):
+    """The number of the layer that is the output: K, or K+1 after a final Softmax, LogSoftmax or Sigmoid."""
+    return len(model.layers) + 2 + (model.head is not None)
+
+
 class Language:
     """Reads one statement about one input, as certificates hold it."""
 
@@ -1755,9 +1761,9 @@ class Language:
             raise NotCovered("layers by name")
         elif text == "input":
             layer = 1
-        elif text == "logits":
-            layer = "logits"
-        elif text in ("output", "K"):
+        elif text == "output":
+            layer = model_output(self.model)
+        elif text in ("logits", "K"):
             layer = depth
         else:
             raise Rejected("an unknown layer")
@@ -1910,9 +1916,9 @@ def resolved(model, atoms):
             if layer == 1:
                 ids = model.input_ids
             elif layer == depth:
-                ids = (model.answer if OUTPUT_IS_FILE else model.logits).ids
-            elif layer == "logits":
                 ids = model.logits.ids
+            elif layer == depth + 1 and model.head is not None:
+                ids = model.answer.ids
             elif isinstance(layer, int) and 2 <= layer < depth:
                 ids = model.layers[layer - 2][2 if side == "u" else 3].ids
             else:
@@ -1926,9 +1932,6 @@ def resolved(model, atoms):
             raise Rejected("a condition has a number that is none")
         found.append((here, constant, strict))
     return found
-
-
-OUTPUT_IS_FILE = False
 
 
 def check_entry(model, region_cache, lower, upper, text, trees):
@@ -2048,7 +2051,7 @@ def vnnlib_sum(form, declared):
 
 def property_cases(formula, model):
     """Alternatives of a property: box, conditions. X with a factor of 1 or -1 bounds the box; every condition is kept too."""
-    depth = len(model.layers) + 2
+    depth = model_output(model)
     found = []
     for _, _, atoms in expanded(normal(formula), [(None, None, [])], 1 << 16):
         lower, upper = np.full(model.inputs, -np.inf), np.full(model.inputs, np.inf)
@@ -2158,10 +2161,8 @@ def check_verify(folder, model_path, property_path, report):
     model = Model(model_path or record["model"], record.get("input_shape"), record.get("mean"), record.get("std"))
     if record.get("model_sha256") != model.digest:
         raise Rejected("the model is not the one that was verified")
-    formula, inputs, outputs = read_vnnlib(property_path or record["property"])
-    answer = model.answer if OUTPUT_IS_FILE else model.logits
-    if model.head is not None:
-        raise NotCovered(f"properties of a model that ends in {model.head}")
+    formula, inputs, outputs = read_vnnlib(property_path or property_copy(folder, record))
+    answer = model.answer
     if inputs != model.inputs or outputs != answer.ids.size:
         raise Rejected(f"the property has {inputs} inputs and {outputs} outputs, the model {model.inputs} and "
                        f"{answer.ids.size}")
@@ -2170,10 +2171,17 @@ def check_verify(folder, model_path, property_path, report):
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             raise NotCovered("the property leaves an input unbounded")
     verdict = record["verdict"]
-    if verdict == "unsat":
+    if verdict == "unsat" and not wanted:
+        report.say("unsat, and vacuous: no input lies in the property's box")
+    elif verdict == "unsat" and model.head is not None:
+        raise NotCovered(f"a certificate about the output of a final {model.head}, which speaks of the logits")
+    elif verdict == "unsat":
         with open(os.path.join(folder, "certificate.dcc"), "rb") as f:
             data = f.read()
         boxes, accepted, leaves, cases = check_certificate(model, data, report, folder)
+        hull = (np.min([c[0] for c in wanted], 0), np.max([c[1] for c in wanted], 0)) if wanted else boxes[0]
+        if len(boxes) != 1 or not (np.array_equal(boxes[0][0], hull[0]) and np.array_equal(boxes[0][1], hull[1])):
+            raise Rejected("the certificate is about another region than the box around those of the property")
         proven = [case for number, found in cases.items() if not accepted[number][1] for each in found for case in each]
         rounded = False
         for case in wanted:
@@ -2189,6 +2197,19 @@ def check_verify(folder, model_path, property_path, report):
         check_witness(folder, model, answer, wanted, report)
     else:
         report.say(f"the verdict is {verdict}: nothing is claimed")
+
+
+def property_copy(folder, record):
+    """The property in the folder, else where it was."""
+    names = [n for n in ("property.vnnlib", "property.vnnlib.gz") if os.path.exists(os.path.join(folder, n))]
+    return os.path.join(folder, names[0]) if names else record["property"]
+
+
+def has_single(lower, upper):
+    """Whether a single-precision number lies between two ends."""
+    near = lower.astype(np.float32)
+    up = np.where(near.astype(float) < lower, np.nextafter(near, np.float32(np.inf)), near).astype(float)
+    return up <= upper
 
 
 def check_witness(folder, model, answer, wanted, report):
@@ -2210,18 +2231,17 @@ def check_witness(folder, model, answer, wanted, report):
             raise Rejected(f"Y_{k} is {y[k]:.9g} in the file and {values[variable]:.9g} when run here")
     best = None
     for lower, upper, atoms in wanted:
-        # Numbers in the file are decimals of single-precision ones, bounds those of doubles.
-        edge = np.float32(2.0 ** -23) * np.maximum(np.abs(lower), np.abs(upper))
-        if not ((lower <= point) & (point <= upper)).all():
-            if not ((lower - edge <= point) & (point <= upper + edge)).all():
-                continue
-            inside = "within single-precision rounding of"
-        else:
-            inside = "in"
+        # Where no single-precision number lies between the ends, the nearest one stands for them.
+        room = np.where(has_single(lower, upper), 0.0, 1e-4)
+        if not ((lower - room <= point) & (point <= upper + room)).all():
+            continue
+        inside = "in" if ((lower <= point) & (point <= upper)).all() else "as near as single precision allows to"
         shortfall, by = 0.0, "strictly in real arithmetic"
         for terms, constant, strict in resolved(model, atoms):
             value = sum(w * values[v] for v, w in terms.items()) + constant
-            error = sum(abs(w) * errors[v] for v, w in terms.items())
+            # A smooth function has no error bound here; a part in a million is far more than it is off.
+            errors_here = [errors[v] if np.isfinite(errors[v]) else 1e-6 * (1 + abs(values[v])) for v in terms]
+            error = sum(abs(w) * e for w, e in zip(terms.values(), errors_here))
             float_error = sum(abs(w) * rounding[v] for v, w in terms.items()) + 1e-7 * abs(constant)
             if all(v < model.inputs for v in terms):
                 continue  # On the inputs alone: the box.
@@ -2310,7 +2330,7 @@ def check_run(folder, model_path, report):
 
 def run_boxes(run, settings, model, seeds, folder):
     """The boxes of the search region, or None if they are not in the folder."""
-    domain = run_domain(run, settings, model, folder)
+    domain = run_domain(settings, model)
     if domain is None:
         return None
     low, high = domain
@@ -2328,24 +2348,13 @@ def run_boxes(run, settings, model, seeds, folder):
     return found
 
 
-def run_domain(run, settings, model, folder):
-    path = os.path.join(folder, "domain.npz")
-    if os.path.exists(path):
-        with np.load(path) as arrays:
-            return tuple(np.broadcast_to(arrays[k].astype(float).ravel(), (model.inputs,)) for k in ("lower", "upper"))
-    for place in (run, settings):
-        ends = place.get("domain")
-        if isinstance(ends, dict) and "lower" in ends and "upper" in ends:
-            return tuple(np.broadcast_to(np.asarray(ends[k], float).ravel(), (model.inputs,)) for k in ("lower", "upper"))
-    text = settings.get("domain")
-    match = re.fullmatch(r"\s*([-+0-9.eE]+)\s*\.\.\s*([-+0-9.eE]+)\s*", text or "")
-    if match:
-        ends = [float(np.float32(t)) for t in match.groups()]
-    elif text is None and re.match(r"0\.\.1(?![\d.])", str(run.get("domain"))):
-        ends = [0.0, 1.0]
-    else:
+def run_domain(settings, model):
+    """The domain as numbers: one pair for all elements or one each, in single precision."""
+    domain = settings.get("domain")
+    if not isinstance(domain, dict):
         return None
-    return tuple(np.full(model.inputs, e) for e in ends)
+    ends = [np.asarray(domain[side], np.float32).astype(float).ravel() for side in ("lower", "upper")]
+    return tuple(np.broadcast_to(e, (model.inputs,)) for e in ends)
 
 
 def region_file(folder, low, high):
