@@ -321,9 +321,17 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         (0..inputs[input].elements()).collect()
     }
 
-    /// For an affine operator that stores its coefficients: writes those of one output element,
-    /// all of input 0, and says so. Others are read off their derivative.
-    fn read_row(&self, _element: usize, _row: &mut AffineRow) -> bool {
+    /// For an operator that is affine in its variable inputs: writes which of their elements an output
+    /// element is a sum of, with which weights, and says so. An operator states this from what it
+    /// stores and never by running itself, so that an analysis of the rows shares no arithmetic with
+    /// execution. The row comes empty; the inputs are told by shape, with the numbers of constants.
+    fn affine_row(
+        &self,
+        _element: usize,
+        _inputs: &[(&Shape, Option<&[f64]>)],
+        _output: &Shape,
+        _row: &mut AffineRow,
+    ) -> bool {
         false
     }
 

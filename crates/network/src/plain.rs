@@ -3,8 +3,8 @@
 //! with the search it checks.
 
 use crate::Shape;
-use crate::network::{Network, Point, Source, ValueId};
-use crate::operator::{Backward, Batch, Nature, Operand, PhaseRow};
+use crate::network::{Network, Node, Point, Source, ValueId};
+use crate::operator::Nature;
 
 /// One straight part of a curve: `slope * x + intercept` from `from` to where the next part begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,7 +121,9 @@ impl Network {
     /// What a node computes.
     pub fn plain(&self, node: usize) -> Plain {
         let node = &self.nodes[node];
-        if node.nature == Nature::Affine {
+        let empty = node.shape.elements() == 0;
+        let row = &mut AffineRow::default();
+        if node.nature == Nature::Affine && (empty || self.row_of(node, 0, row)) {
             return Plain::Affine;
         }
         if let Some(parts) = node.op.straight_parts() {
@@ -174,14 +176,14 @@ impl Network {
         self.nodes[node].inputs.iter().map(|(value, _)| *value)
     }
 
-    /// One output element of an affine node as a sum of elements of its variable inputs. Where the
-    /// operator stores a divisor, the coefficient is the nearest double of the quotient.
+    /// One output element of a [`Plain::Affine`] node as a sum of elements of its variable inputs, as the
+    /// operator states it. Where the operator stores a divisor, the coefficient is the nearest double of the
+    /// quotient; all other coefficients are the model's own. It costs the length of the row.
     pub fn plain_row(&self, node: usize, element: usize, row: &mut AffineRow) {
         row.terms.clear();
         row.constant = 0.0;
-        if !self.nodes[node].op.read_row(element, row) {
-            self.probe_row(node, element, row);
-        }
+        let stated = self.row_of(&self.nodes[node], element, row);
+        debug_assert!(stated, "plain() says which nodes have rows");
     }
 
     /// The slope below 0 of output `element` of a [`Plain::Leaky`] node.
@@ -214,56 +216,14 @@ impl Network {
         (0..node.inputs.len()).flat_map(of_input).collect()
     }
 
-    /// An affine map read off its value at zero and its derivative.
-    fn probe_row(&self, node: usize, element: usize, row: &mut AffineRow) {
-        let node = &self.nodes[node];
-        let known: Vec<Option<&[f64]>> = node
+    /// What an operator is told when it is asked for a row.
+    fn row_of(&self, node: &Node, element: usize, row: &mut AffineRow) -> bool {
+        let inputs: Vec<_> = node
             .inputs
             .iter()
-            .map(|&(value, _)| self.constant_of(value))
+            .map(|(value, shape)| (shape, self.constant_of(*value)))
             .collect();
-        let longest = node.inputs.iter().map(|(_, shape)| shape.elements()).max();
-        let zeros = vec![0.0; longest.unwrap_or(0)];
-        let operands: Vec<Operand<'_, f64>> = node
-            .inputs
-            .iter()
-            .zip(&known)
-            .map(|((_, shape), known)| Operand {
-                data: known.unwrap_or(&zeros[..shape.elements()]),
-                shape,
-                constant: known.is_some(),
-            })
-            .collect();
-        let op = <f64 as crate::Scalar>::evaluate(node.op.as_ref());
-        let mut scratch = Vec::new();
-        let mut values = vec![0.0; node.shape.elements()];
-        let batch = Batch {
-            samples: 1,
-            inputs: &operands,
-            output: &node.shape,
-        };
-        op.forward(&batch, &mut values, &mut scratch);
-        row.constant = values[element];
-        values.fill(0.0);
-        values[element] = 1.0;
-        let inputs = node.inputs.iter().zip(&known);
-        let inputs: Vec<_> = inputs.map(|((_, shape), known)| (shape, *known)).collect();
-        let call = Backward {
-            rows: 1,
-            phases: &[PhaseRow::Fixed],
-            inputs: &inputs,
-            output: &node.shape,
-        };
-        for (position, (_, shape)) in node.inputs.iter().enumerate() {
-            if known[position].is_some() {
-                continue;
-            }
-            let mut pulled = vec![0.0; shape.elements()];
-            op.vjp(position, &call, &values, &mut pulled, &mut scratch);
-            let terms = pulled.iter().enumerate().filter(|(_, c)| **c != 0.0);
-            row.terms
-                .extend(terms.map(|(index, &c)| (position as u32, index as u32, c)));
-        }
+        node.op.affine_row(element, &inputs, &node.shape, row)
     }
 
     fn constant_of(&self, value: ValueId) -> Option<&[f64]> {

@@ -1,6 +1,6 @@
 //! Add: the sum of two tensors.
 
-use super::binary::{Ends, Pairwise};
+use super::binary::{Ends, Pairwise, Plane};
 use super::outward::{sum_down, sum_up};
 use crate::Scalar;
 use crate::operator::Nature;
@@ -26,6 +26,13 @@ impl Pairwise for Add {
     #[inline]
     fn pull<T: Scalar>(&self, _input: usize, cotangent: T, _x: T, _y: T) -> T {
         cotangent
+    }
+
+    fn plane(&self, x: Option<f64>, y: Option<f64>) -> Option<Plane<f64>> {
+        Some(Plane {
+            slopes: [1.0, 1.0],
+            constant: x.or(y).unwrap_or(0.0),
+        })
     }
 
     fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T> {

@@ -1,6 +1,7 @@
 //! Average over windows of a channels-last image.
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 use super::affine::gamma;
@@ -164,6 +165,21 @@ impl Operator for AveragePool {
 
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let channels = self.input[2];
+        let (members, count) = &self.members[element / channels];
+        let places = members.iter().map(|m| m * channels + element % channels);
+        let term = |place: usize| (0, place as u32, 1.0 / count);
+        row.terms.extend(places.map(term));
+        true
     }
 }
 

@@ -176,7 +176,13 @@ impl Operator for AxisMap {
         read.into_iter().collect()
     }
 
-    fn read_row(&self, element: usize, row: &mut AffineRow) -> bool {
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
         let inner = self.input.around(self.axis).2;
         let (from, (terms, constant)) = self.row_of(element);
         row.constant = *constant;

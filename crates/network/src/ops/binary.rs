@@ -9,6 +9,7 @@ use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operand, Operator, Phase, PhaseRow, Range,
     Relaxation, Reordered, Scratch, SparseRows,
 };
+use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
 /// An interval: its lower and its upper end.
@@ -64,6 +65,12 @@ pub trait Pairwise: Debug + Send + Sync + 'static {
 
     /// The range over two intervals, computed values included.
     fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T>;
+
+    /// The function itself where it is affine in the operands that are not known. The coefficient of a
+    /// known operand means nothing.
+    fn plane(&self, _x: Option<f64>, _y: Option<f64>) -> Option<Plane<f64>> {
+        None
+    }
 
     /// Functions below and above over two intervals with finite ends; the range, if there is
     /// nothing better.
@@ -139,6 +146,30 @@ impl<P: Pairwise> Operator for Binary<P> {
     ) -> Vec<usize> {
         let meets = |&e: &usize| inputs[input].broadcast_element(output, e);
         elements.iter().map(meets).collect()
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        inputs: &[(&Shape, Option<&[f64]>)],
+        output: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let &[x, y] = inputs else { return false };
+        let place = |shape: &Shape| shape.broadcast_element(output, element);
+        let places = [place(x.0), place(y.0)];
+        let known = [x.1.map(|x| x[places[0]]), y.1.map(|y| y[places[1]])];
+        let Some(plane) = self.pair.plane(known[0], known[1]) else {
+            return false;
+        };
+        row.constant = plane.constant;
+        for input in 0..2 {
+            if known[input].is_none() && plane.slopes[input] != 0.0 {
+                let place = places[input] as u32;
+                row.terms.push((input as u32, place, plane.slopes[input]));
+            }
+        }
+        true
     }
 
     fn reordered(&self, _order: &Order) -> Reordered {

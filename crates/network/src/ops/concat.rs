@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operand, Operator, Reordered, Scratch,
 };
+use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
 /// Joins any number of tensors along one axis.
@@ -122,6 +123,35 @@ impl Operator for Concat {
             Some((outer * extent + at) * inner + rest)
         };
         elements.iter().filter_map(place).collect()
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        inputs: &[(&Shape, Option<&[f64]>)],
+        output: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let (_, total, inner) = output.around(self.axis);
+        let (outer, mut at, rest) = (
+            element / (total * inner),
+            element / inner % total,
+            element % inner,
+        );
+        for (input, (shape, known)) in inputs.iter().enumerate() {
+            let extent = shape.dims()[self.axis];
+            if at >= extent {
+                at -= extent;
+                continue;
+            }
+            let place = (outer * extent + at) * inner + rest;
+            match known {
+                Some(numbers) => row.constant = numbers[place],
+                None => row.terms.push((input as u32, place as u32, 1.0)),
+            }
+            return true;
+        }
+        false
     }
 
     fn reordered(&self, order: &Order) -> Reordered {

@@ -288,7 +288,13 @@ impl Operator for Conv {
         cone
     }
 
-    fn read_row(&self, element: usize, row: &mut AffineRow) -> bool {
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
         let [h, w, channels] = self.input;
         let [_, ow, outputs] = self.output;
         let (each_in, each_out) = (channels / self.groups, outputs / self.groups);

@@ -144,7 +144,13 @@ impl Operator for Dense {
         Nature::Affine
     }
 
-    fn read_row(&self, element: usize, row: &mut AffineRow) -> bool {
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
         let (line, output) = (element / self.outputs, element % self.outputs);
         row.constant = self.bias[output];
         row.terms.extend((0..self.inputs).map(|input| {

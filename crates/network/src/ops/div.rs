@@ -1,6 +1,6 @@
 //! Div: the quotient of two tensors.
 
-use super::binary::{Ends, Pairwise};
+use super::binary::{Ends, Pairwise, Plane};
 use super::outward::{hull, quotient};
 use crate::Scalar;
 use crate::operator::Nature;
@@ -34,6 +34,14 @@ impl Pairwise for Div {
         } else {
             -cotangent * (x / y) / y
         }
+    }
+
+    /// The coefficient is the nearest double of the reciprocal.
+    fn plane(&self, _: Option<f64>, y: Option<f64>) -> Option<Plane<f64>> {
+        Some(Plane {
+            slopes: [1.0 / y?, 0.0],
+            constant: 0.0,
+        })
     }
 
     fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T> {

@@ -7,7 +7,7 @@ use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Relaxation, Reordered,
     Scratch,
 };
-use crate::plain::StraightPart;
+use crate::plain::{AffineRow, StraightPart};
 use crate::{Head, Order, Scalar, Shape};
 
 /// A curve applied to every element of one tensor.
@@ -66,6 +66,22 @@ impl<C: Curve> Operator for Elementwise<C> {
 
     fn reordered(&self, _order: &Order) -> Reordered {
         Reordered::Same
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let line = self.curve.line(0.0).filter(|_| self.is_affine());
+        let Some((slope, intercept)) = line else {
+            return false;
+        };
+        row.constant = intercept;
+        row.terms.push((0, element as u32, slope));
+        true
     }
 
     fn straight_parts(&self) -> Option<Vec<StraightPart>> {

@@ -7,6 +7,7 @@ use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operand, Operator, Phase, PhaseRow, Range,
     Relaxation, Reordered, SparseRows,
 };
+use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
 /// Checks every law. `constants[i]` holds the numbers of input `i` if it is constant; inputs beyond
@@ -28,6 +29,7 @@ pub(crate) fn check_laws(
     batches_split::<f64>(&case, &mut random);
     precisions_agree(&case, &mut random);
     affine_maps_keep_midpoints(&case, &mut random);
+    rows_are_the_map(&case, &mut random);
     cotangents_are_derivatives(&case, &mut random);
     cotangents_split::<f32>(&case, &mut random);
     cotangents_split::<f64>(&case, &mut random);
@@ -376,6 +378,38 @@ fn affine_maps_keep_midpoints(case: &Case<'_>, random: &mut Random) {
     for (m, (x, y)) in fm.iter().zip(fx.iter().zip(&fy)) {
         let off = (m - 0.5 * (x + y)).abs();
         assert!(off <= 1e-9 * (1.0 + x.abs() + y.abs()), "{:?}", case.op);
+    }
+}
+
+/// What calls itself affine states the rows of the map it runs, over variable inputs only and no element
+/// twice; nothing else states rows.
+fn rows_are_the_map(case: &Case<'_>, random: &mut Random) {
+    let known = case.constants.iter().map(Option::as_deref);
+    let inputs: Vec<_> = case.shapes.iter().zip(known).collect();
+    let x = case.draw(1, random);
+    let run = case.run::<f64>(1, &x);
+    for (element, &expected) in run.iter().enumerate() {
+        let mut row = AffineRow::default();
+        let stated = case.op.affine_row(element, &inputs, &case.output, &mut row);
+        let affine = case.nature() == Nature::Affine;
+        assert_eq!(stated, affine, "{:?}: a row of {element}", case.op);
+        if !affine {
+            return;
+        }
+        let (mut sum, mut size) = (row.constant, row.constant.abs());
+        let mut seen = std::collections::BTreeSet::new();
+        for &(input, place, weight) in &row.terms {
+            let (input, place) = (input as usize, place as usize);
+            assert!(inputs[input].1.is_none(), "{:?}: a constant", case.op);
+            assert!(seen.insert((input, place)), "{:?}: twice {place}", case.op);
+            sum += weight * x[input][place];
+            size += (weight * x[input][place]).abs();
+        }
+        assert!(
+            (sum - expected).abs() <= 1e-14 * (1.0 + row.terms.len() as f64) * size,
+            "{:?}: element {element} is {expected}, its row gives {sum}",
+            case.op
+        );
     }
 }
 

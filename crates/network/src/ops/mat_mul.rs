@@ -11,6 +11,7 @@ use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, Range, Relaxation, Scratch,
     SparseRows,
 };
+use crate::plain::AffineRow;
 use crate::vectorised::vectorised;
 use crate::{Scalar, Shape};
 
@@ -279,6 +280,30 @@ impl<T: Scalar> Evaluate<T> for MatMul {
     }
 }
 
+/// The elements of both tensors that are multiplied for one element of the output, by the definition and
+/// for that element alone.
+fn terms_of(
+    a: &Shape,
+    b: &Shape,
+    output: &Shape,
+    element: usize,
+) -> Option<impl Iterator<Item = (usize, usize)>> {
+    let ([before_a @ .., rows, depth], [before_b @ .., _, columns]) = (a.dims(), b.dims()) else {
+        return None;
+    };
+    let (rows, depth, columns) = (*rows, *depth, *columns);
+    let [before @ .., _, _] = output.dims() else {
+        return None;
+    };
+    let before = Shape::new(before).ok()?;
+    let product = element / (rows * columns);
+    let number = |dims: &[usize]| Some(Shape::new(dims).ok()?.broadcast_element(&before, product));
+    let (row, column) = (element / columns % rows, element % columns);
+    let a = (number(before_a)? * rows + row) * depth;
+    let b = number(before_b)? * depth * columns + column;
+    Some((0..depth).map(move |k| (a + k, b + k * columns)))
+}
+
 impl Operator for MatMul {
     fn kind(&self) -> &'static str {
         "MatMul"
@@ -301,6 +326,27 @@ impl Operator for MatMul {
         } else {
             Nature::Smooth
         }
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        inputs: &[(&Shape, Option<&[f64]>)],
+        output: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let &[(a, known_a), (b, known_b)] = inputs else {
+            return false;
+        };
+        let Some(terms) = terms_of(a, b, output, element) else {
+            return false;
+        };
+        match (known_a, known_b) {
+            (Some(a), None) => row.terms.extend(terms.map(|(i, j)| (1, j as u32, a[i]))),
+            (None, Some(b)) => row.terms.extend(terms.map(|(i, j)| (0, i as u32, b[j]))),
+            _ => return false,
+        }
+        true
     }
 
     fn cone(&self, input: usize, inputs: &[&Shape], _: &Shape, elements: &[usize]) -> Vec<usize> {

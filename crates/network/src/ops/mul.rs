@@ -32,6 +32,18 @@ impl Pairwise for Mul {
         cotangent * if input == 0 { y } else { x }
     }
 
+    fn plane(&self, x: Option<f64>, y: Option<f64>) -> Option<Plane<f64>> {
+        let slopes = match (x, y) {
+            (None, Some(y)) => [y, 0.0],
+            (Some(x), None) => [0.0, x],
+            _ => return None,
+        };
+        Some(Plane {
+            slopes,
+            constant: 0.0,
+        })
+    }
+
     fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T> {
         hull([
             product(x[0], y[0]),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch};
+use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
 use super::affine::gamma;
@@ -144,6 +145,38 @@ impl Operator for Reduce {
         let (targets, _) = self.targets(inputs[0], output);
         let inside = |&i: &usize| elements.binary_search(&targets[i]).is_ok();
         (0..targets.len()).filter(inside).collect()
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        inputs: &[(&Shape, Option<&[f64]>)],
+        output: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let (shape, from) = (inputs[0].0, inputs[0].0.strides());
+        let to = output.strides();
+        let mut places = vec![0];
+        for (axis, &extent) in shape.dims().iter().enumerate() {
+            if self.axes.contains(&axis) {
+                let step = from[axis];
+                let spread = |p: usize| (0..extent).map(move |i| p + i * step);
+                places = places.into_iter().flat_map(spread).collect();
+            } else {
+                let at = element / to[axis] % extent;
+                for place in &mut places {
+                    *place += at * from[axis];
+                }
+            }
+        }
+        let share = if self.mean {
+            1.0 / places.len().max(1) as f64
+        } else {
+            1.0
+        };
+        let term = |&place: &usize| (0, place as u32, share);
+        row.terms.extend(places.iter().map(term));
+        true
     }
 
     fn reordered(&self, order: &Order) -> Reordered {

@@ -2,6 +2,7 @@
 //! Tile, nearest-neighbour Resize are all this operator with another table.
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 /// Each output element is an input element or the fill value.
@@ -132,6 +133,20 @@ impl Operator for Select {
 
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        match self.table[element] {
+            FILL => row.constant = self.fill,
+            place => row.terms.push((0, place, 1.0)),
+        }
+        true
     }
 }
 

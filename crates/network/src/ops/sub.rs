@@ -1,6 +1,6 @@
 //! Sub: the difference of two tensors.
 
-use super::binary::{Ends, Pairwise};
+use super::binary::{Ends, Pairwise, Plane};
 use super::outward::{sum_down, sum_up};
 use crate::Scalar;
 use crate::operator::Nature;
@@ -26,6 +26,13 @@ impl Pairwise for Sub {
     #[inline]
     fn pull<T: Scalar>(&self, input: usize, cotangent: T, _x: T, _y: T) -> T {
         if input == 0 { cotangent } else { -cotangent }
+    }
+
+    fn plane(&self, x: Option<f64>, y: Option<f64>) -> Option<Plane<f64>> {
+        Some(Plane {
+            slopes: [1.0, -1.0],
+            constant: x.or(y.map(|y| -y)).unwrap_or(0.0),
+        })
     }
 
     fn interval<T: Scalar>(&self, x: Ends<T>, y: Ends<T>) -> Ends<T> {

@@ -2,6 +2,7 @@
 //! left runs here.
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
 /// Axis `a` of the output is axis `order[a]` of the input.
@@ -14,6 +15,19 @@ impl Transpose {
     /// By this order.
     pub fn new(order: Order) -> Self {
         Self { order }
+    }
+
+    /// Where each element of the output comes from.
+    fn source(&self, input: &Shape, output: &Shape) -> impl Fn(usize) -> usize {
+        let (from, to) = (output.strides(), input.strides());
+        let axes: Vec<(usize, usize, usize)> = (0..output.rank())
+            .map(|a| (from[a], output.dims()[a], to[self.order.axes()[a]]))
+            .collect();
+        move |e| {
+            axes.iter()
+                .map(|&(step, extent, to)| e / step % extent * to)
+                .sum()
+        }
     }
 }
 
@@ -145,13 +159,20 @@ impl Operator for Transpose {
     }
 
     fn cone(&self, _: usize, inputs: &[&Shape], output: &Shape, elements: &[usize]) -> Vec<usize> {
-        let (from, to) = (output.strides(), inputs[0].strides());
-        let place = |&e: &usize| -> usize {
-            (0..output.rank())
-                .map(|a| e / from[a] % output.dims()[a] * to[self.order.axes()[a]])
-                .sum()
-        };
-        elements.iter().map(place).collect()
+        let place = self.source(inputs[0], output);
+        elements.iter().map(|&e| place(e)).collect()
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        inputs: &[(&Shape, Option<&[f64]>)],
+        output: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        let place = self.source(inputs[0].0, output);
+        row.terms.push((0, place(element) as u32, 1.0));
+        true
     }
 
     fn as_reordering(&self) -> Option<&Order> {

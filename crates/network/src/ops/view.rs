@@ -1,6 +1,7 @@
 //! The same numbers under another shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 /// Gives a tensor another shape with as many elements. It never runs inside a network, where a
@@ -59,6 +60,17 @@ impl Operator for View {
 
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
+    }
+
+    fn affine_row(
+        &self,
+        element: usize,
+        _: &[(&Shape, Option<&[f64]>)],
+        _: &Shape,
+        row: &mut AffineRow,
+    ) -> bool {
+        row.terms.push((0, element as u32, 1.0));
+        true
     }
 
     fn is_view(&self) -> bool {
