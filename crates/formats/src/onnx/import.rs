@@ -14,6 +14,7 @@ use super::finite::NotFinite;
 use super::gelu;
 use super::model::Model;
 use super::node::Node;
+use super::notes::notes;
 use super::operators::{self, Context};
 use super::quote::quote;
 use super::value_info::{Dim, ValueInfo};
@@ -80,25 +81,6 @@ impl Model {
             }),
         }
     }
-}
-
-/// What the user should know about how the model was read.
-fn notes(model: &Model, input: &ValueInfo) -> Vec<String> {
-    let precision = match input.elem_type {
-        Some(DType::Double) => "double",
-        Some(DType::Float16 | DType::Bfloat16) => "half",
-        _ if model.graph.nodes.iter().any(casts_to_half) => "partly half",
-        _ => return Vec::new(),
-    };
-    vec![format!(
-        "the model computes in {precision} precision; it runs here in single precision"
-    )]
-}
-
-/// Whether a node rounds to 16 bits, which is not done here.
-fn casts_to_half(node: &Node) -> bool {
-    let target = node.int("to").ok().flatten().and_then(DType::from_code);
-    node.op_type == "Cast" && matches!(target, Some(DType::Float16 | DType::Bfloat16))
 }
 
 /// The input's shape at a batch of one.

@@ -210,3 +210,38 @@ fn dropout_that_drops_is_refused_by_name() {
     old.opset_import = vec![opset("", 11)];
     assert!(import(&old).is_ok());
 }
+
+#[test]
+fn a_division_by_a_constant_zero_is_refused() {
+    let proto = small(
+        &[node("Div", &["x", "w"], &["y"])],
+        &[floats("w", &[2], &[1.0, 0.0])],
+        &["y"],
+    );
+    assert_says(&refusal(&proto), &["`y` (`Div`)", "element 1 is 0"]);
+}
+
+/// One dynamically quantised layer with these weights, two by one.
+fn quantised(weights: [i8; 2]) -> ModelProto {
+    let mut quantise = node("DynamicQuantizeLinear", &["x"], &["q", "scale", "zero"]);
+    quantise.name = Some("quantise".into());
+    let multiply = node("MatMulInteger", &["q", "w", "zero"], &["sums"]);
+    let bytes = weights.map(i8::cast_unsigned);
+    small(
+        &[quantise, multiply, node("Mul", &["sums", "scale"], &["y"])],
+        &[raw("w", DType::Int8, &[2, 1], &bytes)],
+        &["y"],
+    )
+}
+
+#[test]
+fn notes_say_where_quantised_models_differ_from_onnxruntime() {
+    let notes = import(&quantised([-100, 3])).unwrap().notes;
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert_says(&notes[0], &["over each sample", "one sample at a time"]);
+    assert_says(&notes[1], &["exact here", "without VNNI", "up to 100"]);
+    // Two products of at most 255 times 64 fit 16 bits.
+    let notes = import(&quantised([-64, 64])).unwrap().notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(import(&dense(&[1.0; 4])).unwrap().notes.is_empty());
+}

@@ -29,6 +29,7 @@ mod half;
 mod import;
 mod model;
 mod node;
+mod notes;
 mod operators;
 mod opset;
 mod order;

@@ -61,6 +61,16 @@ pub fn mul(context: &mut Context<'_>) -> Outputs {
 
 /// Between integers, as in shape arithmetic, division drops the fraction.
 pub fn div(context: &mut Context<'_>) -> Outputs {
+    let dividend = context.tensor(0)?;
+    let zero = context.known(1).ok().and_then(|(_, divisors)| {
+        let zero = divisors.iter().position(|&d| d == 0.0);
+        zero.filter(|_| !context.builder.is_constant(dividend))
+    });
+    if let Some(place) = zero {
+        return Err(format!(
+            "it divides by a constant whose element {place} is 0; export a model that does not"
+        ));
+    }
     let values = binary(context, Binary::new(Div))?;
     if values[0].integer {
         return context.truncated(values[0].tensor, "division");
