@@ -166,7 +166,147 @@ def infinities():
     g.output("gathered", g.node("Add", "x", g.node("Gather", g.constant([inf, 2.0]), g.ints(1))))
 
 
-for make in (integers, constant_outputs, vectors, infinities):
+def depths():
+    g = Cases("depth", [1, 8, 4, 6])
+    for mode in ("DCR", "CRD"):
+        g.output("to_space_" + mode, g.node("DepthToSpace", "x", blocksize=2, mode=mode))
+    g.output("to_depth", g.node("SpaceToDepth", "x", blocksize=2))
+
+
+def indices():
+    g = Cases("indices", [2, 3, 4])
+    for axis, numbers in ((1, [[[0, 2, -1], [1, 0, 1]]]), (-1, [[[3, -4, 0, 1, 1]]]), (0, [[[1], [0], [-1]]])):
+        picked = g.node("GatherElements", "x", g.constant(numbers, np.int64), axis=axis)
+        g.output(f"gather_elements{axis}", picked)
+    g.output("gather_nd", g.node("GatherND", "x", g.constant([[0, 1], [1, -1], [1, 0]], np.int64)))
+    g.output("gather_nd_deep", g.node("GatherND", "x", g.constant([[[1, 2, 3]], [[0, 0, 0]]], np.int64)))
+    g.output("gather_nd_batch", g.node("GatherND", "x", g.constant([[2], [0]], np.int64), batch_dims=1))
+    g.output("trilu", g.node("Trilu", "x"))
+    g.output("trilu_lower", g.node("Trilu", "x", g.constant(1, np.int64), upper=0))
+    mask = g.constant([[True], [False], [True]], bool)
+    g.output("where", g.node("Where", mask, "x", g.node("Relu", "x")))
+    g.output("where_constant", g.node("Where", mask, "x", g.constant([[1.0], [2.0], [3.0]])))
+    g.output("where_wide", g.node("Where", g.constant([[[[True]]], [[[False]]]], bool), "x", g.constant(0.5)))
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            attributes = {"exclusive": exclusive, "reverse": reverse}
+            total = g.node("CumSum", "x", g.constant(1, np.int64), **attributes)
+            g.output(f"cum_sum{exclusive}{reverse}", total)
+    for op in ("ReduceMax", "ReduceMin"):
+        g.output(op, g.node(op, "x", axes=[1]))
+        g.output(op + "_two", g.node(op, "x", axes=[0, 2], keepdims=0))
+        g.output(op + "_all", g.node(op, "x", keepdims=0))
+
+
+def logic():
+    """Constants alone; each case is added to the input."""
+    g = Cases("logic", [1, 3])
+    a, b = g.constant([1.0, 2.0, -0.5]), g.constant([1.0, -2.0, 3.0])
+    i, j = g.ints(7, -7, 5), g.ints(3, 3, -3)
+    yes = g.constant([True, False, True], bool)
+    no = g.constant([False, False, True], bool)
+
+    def case(name, value):
+        g.output(name, g.node("Add", "x", g.node("Cast", value, to=FLOAT)))
+
+    for op in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+        case(op, g.node(op, a, b))
+    for op in ("And", "Or", "Xor"):
+        case(op, g.node(op, yes, no))
+    case("Not", g.node("Not", yes))
+    halves = g.constant([0.5, -1.5, 2.5])
+    for op in ("Floor", "Ceil", "Round", "Sign"):
+        case(op, g.node(op, halves))
+    case("Mod", g.node("Mod", i, j))
+    case("Mod_fmod", g.node("Mod", a, b, fmod=1))
+    case("Where", g.node("Where", yes, a, b))
+    case("Range", g.node("Range", *(g.constant(n, np.int64) for n in (7, 1, -2))))
+    case("Range_real", g.node("Range", *(g.constant(n) for n in (0.5, 2.0, 0.5))))
+    case("Size", g.node("Size", g.constant(np.zeros((2, 3)))))
+    hot = g.node("OneHot", g.ints(0, -1), g.constant(3, np.int64), g.constant([2.0, 5.0]), axis=0)
+    case("OneHot", g.node("Transpose", hot, perm=[1, 0]))
+    summed = g.node("CumSum", i, g.constant(0, np.int64))
+    case("CumSum", g.node("Div", summed, g.ints(2)))
+    case("ReduceMax", g.node("Div", g.node("ReduceMax", i), g.ints(2)))
+
+
+def resizes():
+    g = Cases("resize", [1, 2, 4, 5], opset=13)
+
+    def case(name, scales=None, sizes=None, **attributes):
+        none = g.constant(np.zeros(0))
+        if scales is not None:
+            inputs = ["x", none, g.constant(scales)]
+        else:
+            inputs = ["x", none, none, g.ints(*sizes)]
+        g.output(name, g.node("Resize", *inputs, **attributes))
+
+    coordinates = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+    rounding = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+    for c in coordinates:
+        for n in rounding:
+            mode = {"mode": "nearest", "coordinate_transformation_mode": c, "nearest_mode": n}
+            case(f"up_{c}_{n}", scales=[1, 1, 2, 3], **mode)
+            case(f"sizes_{c}_{n}", sizes=[1, 2, 7, 3], **mode)
+        for name, to in (("up", [1, 2, 8, 10]), ("down", [1, 2, 3, 2]), ("one", [1, 2, 1, 7])):
+            case(f"linear_{c}_{name}", sizes=to, mode="linear", coordinate_transformation_mode=c)
+        # The corners of an extent that is rounded are another matter: ONNX's reference takes it unrounded.
+        if c != "align_corners":
+            scales = [1, 1, 0.6, 1.7]
+            case(f"linear_{c}_scale", scales=scales, mode="linear", coordinate_transformation_mode=c)
+    old = Cases("upsample", [1, 2, 3, 4], opset=9)
+    for mode in ("nearest", "linear"):
+        up = old.node("Upsample", "x", old.constant([1, 1, 2, 3]), mode=mode)
+        old.output(mode, up)
+    ten = Cases("resize10", [1, 2, 5, 4], opset=10)
+    for mode in ("nearest", "linear"):
+        ten.output(mode + "_up", ten.node("Resize", "x", ten.constant([1, 1, 2, 1.5]), mode=mode))
+    ten.output("linear_down", ten.node("Resize", "x", ten.constant([1, 1, 0.6, 0.5]), mode="linear"))
+
+
+def transposed_convolutions():
+    g = Cases("conv_transpose", [1, 4, 5, 3])
+
+    def case(name, outputs, kernel, bias=False, group=1, **attributes):
+        weights = g.constant(g.random.normal(size=(4, outputs // group, *kernel)))
+        inputs = ["x", weights] + ([g.constant(g.random.normal(size=outputs))] if bias else [])
+        g.output(name, g.node("ConvTranspose", *inputs, group=group, **attributes))
+
+    case("plain", 3, (3, 2), bias=True)
+    case("strides", 2, (3, 3), strides=[2, 3])
+    case("pads", 2, (3, 3), strides=[2, 2], pads=[1, 0, 1, 1], output_padding=[1, 1])
+    case("cropped", 2, (2, 2), strides=[2, 2], pads=[2, 1, 2, 1])
+    case("dilations", 2, (3, 2), dilations=[2, 3])
+    case("groups", 6, (3, 3), bias=True, group=2, strides=[2, 1])
+    case("depthwise", 4, (2, 2), group=4, strides=[2, 2])
+    g = Cases("conv_transpose_signal", [1, 3, 6])
+    weights = g.constant(g.random.normal(size=(3, 2, 4)))
+    g.output("signal", g.node("ConvTranspose", "x", weights, strides=[3], pads=[1, 2]))
+
+
+def normalizations():
+    g = Cases("instance_norm", [1, 4, 3, 5])
+    scale, bias = g.constant([1.0, 2.0, -1.0, 0.5]), g.constant([0.0, 1.0, 2.0, -1.0])
+    g.output("instance", g.node("InstanceNormalization", "x", scale, bias, epsilon=1e-3))
+    g = Cases("group_norm", [1, 4, 3, 5], opset=21)
+    scale, bias = g.constant([1.0, 2.0, -1.0, 0.5]), g.constant([0.0, 1.0, 2.0, -1.0])
+    for groups in (1, 2, 4):
+        g.output(f"group{groups}", g.node("GroupNormalization", "x", scale, bias, num_groups=groups))
+
+
+MAKERS = (
+    integers,
+    constant_outputs,
+    vectors,
+    infinities,
+    depths,
+    indices,
+    logic,
+    resizes,
+    transposed_convolutions,
+    normalizations,
+)
+for make in MAKERS:
     make()
 for cases in ALL:
     cases.write()

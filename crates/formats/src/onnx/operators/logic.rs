@@ -20,6 +20,7 @@ fn between(
 ) -> Outputs {
     let ((shape_a, a), (shape_b, b)) = (context.known(0)?, context.known(1)?);
     let to = shape_a.broadcast(&shape_b)?;
+    context.builder.affordable(&to)?;
     let at = |e: usize| {
         (
             shape_a.broadcast_element(&to, e),
