@@ -161,7 +161,7 @@ impl Finished<'_> {
         if let Some(answers) = &answers {
             self.notes
                 .extend(sanity::findings(answers, self.class_names));
-            let (domain, words) = (&self.space.domain, self.domain_words);
+            let (domain, words) = (&self.space.domain, &self.settings.domain.words);
             self.notes.extend(sanity::outside(self.data, domain, words));
         }
         let accuracy = answers
