@@ -352,7 +352,7 @@ impl Settle<'_> {
                         .iter()
                         .flat_map(|a| classes[b].iter().map(move |b| (a, b)))
                     {
-                        if !self.together.meet(a.class, b.class) {
+                        if !self.together.meet(a.number, b.number) {
                             continue;
                         }
                         let changed = a.sides.changed(&b.sides);
@@ -387,8 +387,8 @@ impl Settle<'_> {
     /// The tests of a group by the parts of the search region they lie in.
     fn classes(&self, tests: &[usize]) -> Vec<Class> {
         let divided = self.together.divide(tests).into_iter();
-        let class = |(class, tests): (usize, Vec<usize>)| Class {
-            class,
+        let class = |(number, tests): (usize, Vec<usize>)| Class {
+            number,
             sides: Sides::of(self.decisions, &tests),
             tests,
         };
@@ -506,7 +506,7 @@ fn ordered<'a>(
 
 /// Tests of a group that lie in the same parts of the search region.
 struct Class {
-    class: usize,
+    number: usize,
     tests: Vec<usize>,
     sides: Sides,
 }
