@@ -36,7 +36,7 @@ fn leaf(factor: f32, multipliers: &[f32]) -> Tree {
     })
 }
 
-fn certificate(regions: Vec<Region>, text: &str, proof: Proof) -> Certificate {
+fn certificate(regions: Vec<Region>, text: &str, proof: &Proof) -> Certificate {
     let proofs = regions.iter().map(|_| vec![proof.clone()]).collect();
     Certificate {
         model: sha256(b"m"),
@@ -57,8 +57,12 @@ fn judged(certificate: &Certificate) -> Result<Accepted, Rejection> {
     check(&network(), certificate, &expectation)
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "trees are made where they are asked about"
+)]
 fn is_accepted(text: &str, proof: Proof) -> bool {
-    judged(&certificate(vec![square(-1.0, 1.0)], text, proof)).is_ok()
+    judged(&certificate(vec![square(-1.0, 1.0)], text, &proof)).is_ok()
 }
 
 /// y is at most 2 over the square; bounds without a split say 3.
@@ -143,7 +147,7 @@ fn every_part_of_the_region_needs_a_leaf() {
 fn a_certificate_is_about_the_model_regions_and_requirements_asked_for() {
     let network = network();
     let region = square(-1.0, 1.0);
-    let good = certificate(vec![region.clone()], TRUE, vec![leaf(1.0, &[])]);
+    let good = certificate(vec![region.clone()], TRUE, &vec![leaf(1.0, &[])]);
     let ask = |model: &[u8], regions: &[Region], requirements: &[String]| {
         let expectation = Expectation {
             model: &sha256(model),
@@ -173,7 +177,7 @@ fn a_certificate_is_about_the_model_regions_and_requirements_asked_for() {
 #[test]
 fn a_file_whose_seal_is_broken_is_not_read() {
     let network = network();
-    let good = certificate(vec![square(-1.0, 1.0)], TRUE, vec![leaf(1.0, &[])]);
+    let good = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);
     let bytes = good.to_bytes(&network);
     assert_eq!(Certificate::from_bytes(&bytes, &network).unwrap(), good);
     for at in 0..bytes.len() {
@@ -185,8 +189,8 @@ fn a_file_whose_seal_is_broken_is_not_read() {
 
 #[test]
 fn entries_that_are_rejected_are_taken_out_and_the_others_stay() {
-    let mut mixed = certificate(vec![square(-1.0, 1.0)], TRUE, vec![leaf(1.0, &[])]);
-    let bad = certificate(vec![square(-1.0, 1.0)], FALSE, vec![leaf(1.0, &[])]);
+    let mut mixed = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);
+    let bad = certificate(vec![square(-1.0, 1.0)], FALSE, &vec![leaf(1.0, &[])]);
     mixed.entries.insert(0, bad.entries[0].clone());
     let expectation = Expectation {
         model: &sha256(b"m"),
@@ -207,14 +211,14 @@ fn the_bound_of_an_entry_is_that_of_its_worst_region() {
     let two = certificate(
         vec![square(0.0, 0.25), square(0.0, 0.499)],
         text,
-        vec![leaf(1.0, &[])],
+        &vec![leaf(1.0, &[])],
     );
     let bound = judged(&two).unwrap().bounds()[0];
     assert!(bound.value > -0.01 && bound.value < 0.0, "{bound:?}");
     let wrong = certificate(
         vec![square(0.0, 0.25), square(0.0, 1.0)],
         text,
-        vec![leaf(1.0, &[])],
+        &vec![leaf(1.0, &[])],
     );
     assert!(judged(&wrong).is_err());
 }
@@ -239,7 +243,7 @@ fn numbers_too_large_to_reason_about_prove_nothing() {
         "exists x: u[x][11,0] >= 5",
         "exists x: u[x][9,0] <= 5",
     ] {
-        let bold = certificate(vec![region.clone()], text, vec![leaf(1.0, &[])]);
+        let bold = certificate(vec![region.clone()], text, &vec![leaf(1.0, &[])]);
         let expectation = Expectation {
             model: &sha256(b"m"),
             regions: None,
@@ -258,7 +262,13 @@ fn a_corner_speaks_of_executions_by_this_tool_alone() {
         trace.sample(Point::Pre(0), 0)[0]
     };
     assert!(u(&[1.0, 1.0]).to_bits() == 2.0f32.to_bits());
-    let ask = |text: &str| judged(&certificate(vec![region.clone()], text, vec![Tree::Corner]));
+    let ask = |text: &str| {
+        judged(&certificate(
+            vec![region.clone()],
+            text,
+            &vec![Tree::Corner],
+        ))
+    };
     let attained = ask("exists x: u[x][2,0] > 2").unwrap();
     assert!(!attained.bounds()[0].covers_executions());
     let clear = ask("exists x: u[x][2,0] >= 3").unwrap();

@@ -120,7 +120,7 @@ fn bend(
 fn built(random: &mut Random) -> Result<Network, String> {
     let inputs = 1 + random.below(3);
     let (mut builder, mut x) = NetworkBuilder::new("x", Shape::new([1, inputs])?);
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..=random.below(3) {
         x = dense(&mut builder, random, x, 4)?;
         x = bend(&mut builder, random, x)?;
     }
@@ -206,7 +206,7 @@ impl Case {
     }
 
     /// Corners of a box and some points inside.
-    fn points(&self, random: &mut Random, ends: &[[f64; 2]]) -> Vec<Vec<Exact>> {
+    fn points(random: &mut Random, ends: &[[f64; 2]]) -> Vec<Vec<Exact>> {
         let corners = 1usize << ends.len();
         let mut points: Vec<Vec<Exact>> = (0..corners)
             .map(|corner| {

@@ -42,8 +42,8 @@ impl ProvenFacts {
             signature,
             model,
             boxes,
-            executed,
             real,
+            executed,
         }
     }
 

@@ -88,8 +88,9 @@ fn executions_in_any_order_stay_within_the_margin() {
         let mut random = Random::new(seed ^ 0x77);
         // An execution has single-precision inputs.
         let to_single = |ends: &mut Vec<f64>| {
-            ends.iter_mut()
-                .for_each(|end| *end = f64::from(*end as f32));
+            for end in ends {
+                *end = f64::from(*end as f32);
+            }
         };
         to_single(&mut case.region.lower);
         to_single(&mut case.region.upper);

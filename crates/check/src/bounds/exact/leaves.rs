@@ -111,7 +111,7 @@ fn leaves_hold_exactly() {
             tree(&case, &mut random, 3, 0, &mut proof);
             let found = judge.judge(&proof).expect("every number is allowed");
             bounded += usize::from(found.value.is_finite());
-            for point in case.points(&mut random, &case.ends()) {
+            for point in Case::points(&mut random, &case.ends()) {
                 let values = case.values(&point);
                 let leaf = leaf_of(&case, &proof, &mut 0, Some(&values)).expect("a leaf");
                 let mut sum = zero();
