@@ -243,3 +243,22 @@ fn bounds_of_open_requirements_are_not_below_the_value_of_any_test() {
     }
     assert!(bounded > 0);
 }
+
+#[test]
+fn output_is_the_probability_of_a_softmax_and_logits_are_its_scores() {
+    let bed = Bed::new();
+    let text = "exists x: v[x][output,0] > 1\n\
+                exists x: v[x][logits,0] > 1\n\
+                exists x: 0.5 <= v[x][output,0] <= 1\n\
+                exists x: v[x][output,0] >= 0.6 and v[x][logits,0] <= v[x][logits,1]\n";
+    let file = bed.file("own.dr", text);
+    let flags = ["--requirements", &file, "--seeds", "3", "--radius", "0.05"];
+    let run = bed.run("run", TABLE, &flags);
+    // More than half of the probability and not the largest score: no input has both.
+    assert_eq!(run.requirements().0, [2, 1, 1, 2]);
+    let (code, shown) = replay(&run, &[]);
+    assert_eq!(code, 0, "{shown}");
+    let path = bed.name("run");
+    let output = deepconcolic(&["check", &path]).output().unwrap();
+    assert!(output.status.success(), "{}", crate::bed::said(&output));
+}
