@@ -1,6 +1,6 @@
 //! What a condition on the answer of a network says of its logits.
 //!
-//! A final Softmax, LogSoftmax or Sigmoid is smooth, and bounds here are bounds of sums and kinked curves. So
+//! A final Softmax, `LogSoftmax` or Sigmoid is smooth, and bounds here are bounds of sums and kinked curves. So
 //! a condition on the answer is replaced by conditions on the logits that follow from it: by the same
 //! condition where the function keeps order (one output against another; one output of a Sigmoid against a
 //! number), by weaker ones elsewhere. What no input meets when the conditions are weaker, no input meets.
@@ -45,7 +45,7 @@ pub fn on_logits(requirement: &Requirement, network: &Network) -> (Formula, Repl
     })
 }
 
-/// The answer of a network that ends in a Softmax, LogSoftmax or Sigmoid of its logits.
+/// The answer of a network that ends in a Softmax, `LogSoftmax` or Sigmoid of its logits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     head: Head,
@@ -295,9 +295,10 @@ impl Answer {
             let constant = above((many * sum.constant).next_up(), -less);
             parts.push(self.at_least(sum, terms, constant));
         }
-        match parts.is_empty() {
-            true => Found::Nothing,
-            false => Found::Weaker(Formula::And(parts)),
+        if parts.is_empty() {
+            Found::Nothing
+        } else {
+            Found::Weaker(Formula::And(parts))
         }
     }
 

@@ -54,10 +54,9 @@ impl Climb<'_> {
             let each = inputs.chunks_exact(ends.len().max(1));
             for (point, (value, _)) in each.zip(&steer) {
                 // Rounding may meet at a start what real numbers do not.
-                if *value >= 0.0 || step == 0 {
-                    if let Some(input) = (self.confirm)(point) {
-                        return Some(input);
-                    }
+                let may = *value >= 0.0 || step == 0;
+                if let Some(input) = may.then(|| (self.confirm)(point)).flatten() {
+                    return Some(input);
                 }
             }
             let rows = steer.into_iter().enumerate();
