@@ -137,9 +137,11 @@ def problem(result):
         return f"{result.cpu:.0f} s of processor time"
     if result.code == 2 and not result.err.strip():
         return "exit code 2 without a word"
-    if result.code == 0 and re.search(r"(?<![\w.])(NaN|nan|inf|-inf)(?![\w.])", result.out):
-        line = next(l for l in result.out.splitlines() if re.search(r"(?<![\w.])(NaN|nan|inf|-inf)(?![\w.])", l))
-        return f"exit code 0 and no number in the output: {line[:120]}"
+    # A warning may speak of such numbers; a figure may not be one.
+    figures = [l for l in result.out.splitlines() if not l.startswith(("warning", "note"))]
+    wrong = next((l for l in figures if re.search(r"(?<![\w.])(NaN|nan|inf|-inf)(?![\w.])", l)), None)
+    if result.code == 0 and wrong is not None:
+        return f"exit code 0 and no number in the output: {wrong[:120]}"
     return None
 
 
