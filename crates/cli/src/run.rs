@@ -234,6 +234,7 @@ impl Run {
                 .notes
                 .iter()
                 .chain(campaign.reasons())
+                .chain(&proven.notes)
                 .cloned()
                 .collect(),
         }
