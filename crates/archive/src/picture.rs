@@ -132,7 +132,7 @@ mod tests {
         let on = [0.0, 1.0, 37.0 / 255.0, 254.0 / 255.0];
         assert_eq!(picture.levels(&on, 255), (vec![0, 255, 37, 254], 0.0));
         let fine = [0.0, 1.0, 300.0 / 65535.0, 5.0 / 65535.0];
-        assert!(picture.levels(&fine, 255).1 > 0.001);
+        assert!(picture.levels(&fine, 255).1 > 0.0006);
         assert_eq!(picture.levels(&fine, 65535), (vec![0, 65535, 300, 5], 0.0));
         let sixteenth = [0.0, 1.0, 1.0 / 16.0, 0.5];
         let (_, off) = picture.levels(&sixteenth, 255);

@@ -279,6 +279,7 @@ fn duplicate(run: &Left, row: usize) {
     let mut from = NpzReader::open(&path).unwrap();
     let mut to = NpzWriter::create(&path).unwrap();
     twice::<u8>(&mut from, &mut to, "state", row);
+    twice::<u8>(&mut from, &mut to, "fragile", row);
     twice::<f32>(&mut from, &mut to, "bound", row);
     for name in ["test", "test2", "certificate", "layer", "i", "layer2", "j"] {
         twice::<i64>(&mut from, &mut to, name, row);

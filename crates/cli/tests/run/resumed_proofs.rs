@@ -112,7 +112,7 @@ fn a_run_that_is_resumed_at_its_end_proves_nothing_again() {
         let stop = again["stop"].as_str().unwrap();
         assert_says(&text, &[&format!("stopped: {stop}")]);
         let statement = String::from_utf8(run.bytes("statement.md")).unwrap();
-        assert_says(&statement, &[&format!("| ended | {stop} |")]);
+        assert_says(&statement, &[&format!("| ended | {stop} ")]);
     }
 }
 

@@ -146,13 +146,14 @@ fn a_table_that_names_no_test_is_refused() {
             to.add(&name, &[values.len()], &values).unwrap();
         }
         to.finish().unwrap();
-        for command in ["replay", "check"] {
-            let output = crate::bed::deepconcolic(&[command, run.0.to_str().unwrap()]);
-            let output = { output }.output().unwrap();
-            let words = crate::bed::said(&output);
-            assert_eq!(output.status.code(), Some(2), "{command}: {words}");
-            assert_says(&words, &["requirements.npz", "row 3 has"]);
-        }
+        let output = crate::bed::deepconcolic(&["replay", run.0.to_str().unwrap()]);
+        let output = { output }.output().unwrap();
+        let words = crate::bed::said(&output);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert_says(&words, &["requirements.npz", "row 3 has"]);
+        let (code, words) = crate::bed::check(&run, &[]);
+        assert_eq!(code, 1, "{words}");
+        assert_says(&words, &["requirements.npz"]);
         std::fs::write(&path, &good).unwrap();
     }
 }

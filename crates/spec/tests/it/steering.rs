@@ -25,7 +25,8 @@ struct Scene {
 
 fn everything(network: &Network) -> Vec<Point> {
     let hidden = (0..network.layers().len()).flat_map(|l| [Point::Pre(l), Point::Post(l)]);
-    hidden.chain([Point::Input, Point::Logits]).collect()
+    let ends = [Point::Input, Point::Logits, Point::Answer];
+    hidden.chain(ends).collect()
 }
 
 impl Scene {
