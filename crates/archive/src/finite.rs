@@ -9,10 +9,6 @@ fn refuse<E: Error>(value: f64) -> E {
 }
 
 /// A number that must be finite.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature is serde's"
-)]
 pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.is_finite() {
         serializer.serialize_f64(*value)

@@ -49,9 +49,9 @@ pub fn on_logits(requirement: &Requirement, network: &Network) -> (Formula, Repl
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     head: Head,
-    /// Layer numbers.
+    /// Numbers of the two layers.
     logits: usize,
-    answer: usize,
+    layer: usize,
     outputs: usize,
 }
 
@@ -77,7 +77,7 @@ impl Answer {
         signature.output.as_ref().map(|output| Self {
             head: network.head(),
             logits: signature.depth(),
-            answer: output.number,
+            layer: output.number,
             outputs: output.neurons,
         })
     }
@@ -135,7 +135,7 @@ impl Answer {
 
     fn is_about(&self, formula: &Formula) -> bool {
         let mut about = false;
-        formula.each_variable(&mut |var| about |= var.layer == self.answer);
+        formula.each_variable(&mut |var| about |= var.layer == self.layer);
         about
     }
 
@@ -172,7 +172,7 @@ impl Answer {
         };
         for &(weight, var) in terms {
             let again = sum.terms.iter().any(|&(output, _)| output == var.neuron);
-            if var.layer != self.answer || var.input != input || again {
+            if var.layer != self.layer || var.input != input || again {
                 return Found::Nothing;
             }
             sum.terms.push((var.neuron, sign * weight));
@@ -457,7 +457,7 @@ mod tests {
         Answer {
             head,
             logits: 3,
-            answer: 4,
+            layer: 4,
             outputs,
         }
     }

@@ -127,10 +127,10 @@ impl Field {
         };
         Ok(Self {
             subject,
+            decision,
             space,
             family,
             choice,
-            decision,
             means,
             sampled,
             limits,
