@@ -203,7 +203,7 @@ impl<'a> Asked<'a> {
                 );
             }
             Answer::Unsat => {
-                note.push_str("; the proof covers the box of real numbers as it is written")
+                note.push_str("; the proof covers the box of real numbers as it is written");
             }
             Answer::Unknown => {
                 let reached = |&(_, low, high): &(usize, f64, f64)| {
@@ -272,11 +272,11 @@ pub fn read_counterexample(
     }
 }
 
+/// The end of a box in each element.
+type Ends<'a> = &'a dyn Fn(usize) -> f64;
+
 /// Every box of a property: its lowest and highest values.
-fn each_box(
-    formula: &Formula,
-    visit: &mut dyn FnMut(&dyn Fn(usize) -> f64, &dyn Fn(usize) -> f64),
-) {
+fn each_box(formula: &Formula, visit: &mut dyn FnMut(Ends<'_>, Ends<'_>)) {
     match formula {
         Formula::Within { region, .. } => visit(&|e| region.lower.at(e), &|e| region.upper.at(e)),
         Formula::And(of) | Formula::Or(of) => {

@@ -234,6 +234,7 @@ fn compare(
     Ok(())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "most are references already")]
 fn same<T: PartialEq + std::fmt::Debug>(name: &str, said: T, found: T, findings: &mut Findings) {
     if said != found {
         let line = format!("{RECORD}: {name} says {said:?}, found {found:?}");

@@ -381,6 +381,10 @@ impl Run {
 }
 
 /// When proofs are tried.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about when proofs are tried"
+)]
 struct When {
     /// Until then.
     deadline: Option<Instant>,

@@ -5,7 +5,7 @@ use deepconcolic_concolic::{Choice, Inputs, Seeds, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Family, Profile};
+use deepconcolic_spec::criteria::{Criterion, Family, Profile};
 use deepconcolic_spec::{Decision, Domain, SearchSpace, UNSTATED};
 
 use crate::criteria;
@@ -52,58 +52,26 @@ impl Run {
         let Loaded {
             network, sha256, ..
         } = loaded;
-        let written = match &self.requirements {
-            Some(path) => {
-                let text = requirements::text(path, &network)?;
-                Some(RequirementText::new(path.display().to_string(), text))
-            }
-            None => None,
-        };
+        let written = self.written(&network)?;
         let decision = self.decision.of(&network)?;
         if decision.rule().is_none() && self.fail_on_adversarial {
             return Err(Failure::Usage(format!("--fail-on-adversarial: {UNSTATED}")));
         }
         let data = self.data.open(&network)?;
         let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
-        let reference = match &self.reference {
-            Some(path) => {
-                let samples = self.data.open_as(path, &network)?;
-                samples::inputs(&samples, &decision)?;
-                Some(samples)
-            }
-            None => None,
-        };
-        let boxes = match &self.region {
-            Some(path) => {
-                let region = region_file::load(path, &domain)?;
-                notes.extend(region.notes);
-                Some(region.boxes)
-            }
-            None => None,
-        };
+        let reference = self.references(&network, &decision)?;
+        let boxes = self.boxes(&domain, &mut notes)?;
         let inputs = samples::inputs(&data, &decision)?;
         let choice = self.choose(&network, &decision, &inputs)?;
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
-        if self.seed_index.is_some() && !choice.misclassified.is_empty() {
-            notes.push(format!(
-                "the network gets {} of the seeds given wrong: {}",
-                choice.misclassified.len(),
-                list(&choice.misclassified)
-            ));
-        }
-        let (profile, profile_words) = match criterion {
-            Some(criterion) if criterion.needs_profile() => {
-                let (profile, words) = profile_file::find(
-                    self.profile.as_deref(),
-                    &self.data.settings(),
-                    &data,
-                    &network,
-                )?;
-                (Some(profile), Some(words))
-            }
-            _ => (None, None),
+        notes.extend(self.wrong_seeds(&choice));
+        let needs_profile = criterion.is_some_and(Criterion::needs_profile);
+        let (profile, profile_words) = if needs_profile {
+            self.profile(&data, &network)?
+        } else {
+            (None, None)
         };
         let (means, sampled) = deepconcolic_concolic::means(&network, &inputs);
         let settings = Settings {
@@ -131,10 +99,7 @@ impl Run {
             strategy: self.strategy.clone(),
             proofs: !self.no_proofs,
             rng_seed: self.rng_seed,
-            seed_choice: match &self.seed_index {
-                Some(_) => SeedChoice::Given,
-                None => SeedChoice::First(self.seeds.unwrap_or(SEEDS)),
-            },
+            seed_choice: self.seed_choice(),
             seeds: (0..choice.seeds.len())
                 .map(|s| choice.seeds.index(s))
                 .collect(),
@@ -172,6 +137,73 @@ impl Run {
             runs: choice.runs + sampled,
             notes,
         })
+    }
+
+    /// The requirement file.
+    fn written(&self, network: &Network) -> Result<Option<RequirementText>, Failure> {
+        let Some(path) = &self.requirements else {
+            return Ok(None);
+        };
+        let text = requirements::text(path, network)?;
+        Ok(Some(RequirementText::new(path.display().to_string(), text)))
+    }
+
+    /// The boxes to search, if they were given.
+    fn boxes(
+        &self,
+        domain: &Domain,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Vec<region_file::Box>>, Failure> {
+        let Some(path) = &self.region else {
+            return Ok(None);
+        };
+        let region = region_file::load(path, domain)?;
+        notes.extend(region.notes);
+        Ok(Some(region.boxes))
+    }
+
+    /// The reference data, if they are not the data.
+    fn references(
+        &self,
+        network: &Network,
+        decision: &Decision,
+    ) -> Result<Option<Samples>, Failure> {
+        let Some(path) = &self.reference else {
+            return Ok(None);
+        };
+        let samples = self.data.open_as(path, network)?;
+        samples::inputs(&samples, decision)?;
+        Ok(Some(samples))
+    }
+
+    /// What is known of the ranges of neurons, and where from.
+    fn profile(
+        &self,
+        data: &Samples,
+        network: &Network,
+    ) -> Result<(Option<Profile>, Option<String>), Failure> {
+        let (given, as_data) = (self.profile.as_deref(), self.data.settings());
+        let (profile, words) = profile_file::find(given, &as_data, data, network)?;
+        Ok((Some(profile), Some(words)))
+    }
+
+    /// Seeds that were asked for although the network gets them wrong.
+    fn wrong_seeds(&self, choice: &Choice) -> Option<String> {
+        let wrong = &choice.misclassified;
+        (self.seed_index.is_some() && !wrong.is_empty()).then(|| {
+            format!(
+                "the network gets {} of the seeds given wrong: {}",
+                wrong.len(),
+                list(wrong)
+            )
+        })
+    }
+
+    fn seed_choice(&self) -> SeedChoice {
+        match &self.seed_index {
+            Some(_) => SeedChoice::Given,
+            None => SeedChoice::First(self.seeds.unwrap_or(SEEDS)),
+        }
     }
 
     /// Everything that `run.json` names.

@@ -428,7 +428,7 @@ pub fn hash_samples(samples: &Samples) -> String {
     let labels: Vec<u8> = labels.iter().flat_map(|l| l.to_le_bytes()).collect();
     digests.extend(sha256(&labels));
     let quantities = (0..samples.len()).filter_map(|sample| samples.quantity(sample));
-    let quantities: Vec<u8> = quantities.flat_map(|q| q.to_le_bytes()).collect();
+    let quantities: Vec<u8> = quantities.flat_map(f64::to_le_bytes).collect();
     digests.extend(sha256(&quantities));
     hex(&sha256(&digests))
 }

@@ -159,6 +159,16 @@ fn subject(text: &mut String, page: &Page<'_>) {
         }
         _ => row(text, "reference data", "the data"),
     }
+    asked(text, page);
+    answers(text, page);
+    work(text, page);
+    text.push('\n');
+}
+
+/// What was asked of it, and where.
+fn asked(text: &mut String, page: &Page<'_>) {
+    let (summary, settings) = (page.summary, page.settings);
+    let code = |value: &str| format!("`{}`", cell(value));
     match &settings.requirements {
         Some(file) => {
             row(text, "requirements", &code(&file.name));
@@ -186,6 +196,11 @@ fn subject(text: &mut String, page: &Page<'_>) {
         );
     }
     row(text, "seeds", &seeds(page));
+}
+
+/// How its answers are read.
+fn answers(text: &mut String, page: &Page<'_>) {
+    let summary = page.summary;
     let accuracy = match summary.accuracy {
         Some(share) => format!(
             "{} on {} samples",
@@ -200,6 +215,11 @@ fn subject(text: &mut String, page: &Page<'_>) {
         Rule::words,
     );
     row(text, "decision", &cell(&decision));
+}
+
+/// How it was searched, and how that ended.
+fn work(text: &mut String, page: &Page<'_>) {
+    let (summary, settings) = (page.summary, page.settings);
     row(
         text,
         "arithmetic",
@@ -226,15 +246,17 @@ fn subject(text: &mut String, page: &Page<'_>) {
         summary.stop, summary.time_s.total, work.forward, work.vjp, work.lp, work.nodes
     );
     row(text, "ended", &ended);
-    text.push('\n');
 }
 
 /// Which inputs are spoken of.
 fn scope(page: &Page<'_>) -> String {
     let summary = page.summary;
-    let together = |place: &str| match page.verdicts.two_inputs {
-        true => format!("; the two inputs of a requirement lie in the same {place}"),
-        false => String::new(),
+    let together = |place: &str| {
+        if page.verdicts.two_inputs {
+            format!("; the two inputs of a requirement lie in the same {place}")
+        } else {
+            String::new()
+        }
     };
     match &page.space.extent {
         Extent::Balls(radius) => format!(

@@ -1,6 +1,7 @@
 //! The second checker, `checker/deepconcolic_check.py`, accepts and rejects what `check` does. It runs where Python is
 //! there with numpy and onnx, or can be given them; else the reason is printed and nothing is tested.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -109,10 +110,11 @@ fn property(bed: &TempDir, number: f64) -> String {
     let mut text: String = declared.collect();
     text += "(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n";
     for i in 0..6 {
-        text += &format!("(assert (>= X_{i} -0.5))\n(assert (<= X_{i} 0.5))\n");
+        let _ = writeln!(text, "(assert (>= X_{i} -0.5))\n(assert (<= X_{i} 0.5))");
     }
-    text += &format!(
-        "(assert (or (and (>= Y_0 {number})) (and (<= Y_1 {}) (>= Y_0 Y_1))))\n",
+    let _ = writeln!(
+        text,
+        "(assert (or (and (>= Y_0 {number})) (and (<= Y_1 {}) (>= Y_0 Y_1))))",
         -number
     );
     let path = bed.path().join("property.vnnlib");

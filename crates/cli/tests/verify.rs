@@ -1,6 +1,7 @@
 //! `verify` and `check` of its folder, by the real binary: what a property means on models that end in a
 //! Softmax or Sigmoid, what is said with an answer, and what the folder holds.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -75,13 +76,16 @@ impl Question {
     fn write(&self, bounds: &[(String, String)], outputs: usize, asserts: &str) {
         let mut text = String::new();
         for i in 0..bounds.len() {
-            text += &format!("(declare-const X_{i} Real)\n");
+            let _ = writeln!(text, "(declare-const X_{i} Real)");
         }
         for i in 0..outputs {
-            text += &format!("(declare-const Y_{i} Real)\n");
+            let _ = writeln!(text, "(declare-const Y_{i} Real)");
         }
         for (i, (low, high)) in bounds.iter().enumerate() {
-            text += &format!("(assert (>= X_{i} {low}))\n(assert (<= X_{i} {high}))\n");
+            let _ = writeln!(
+                text,
+                "(assert (>= X_{i} {low}))\n(assert (<= X_{i} {high}))"
+            );
         }
         fs::write(self.property(), text + asserts).unwrap();
     }
@@ -275,7 +279,7 @@ fn bounds_that_are_one_decimal_get_the_nearest_single_precision_number() {
         said.err
             .contains("no single-precision number lies between the bounds 0.1 and 0.1 of X_0")
     );
-    assert_eq!(said.values('X')[0], f64::from(0.1f32));
+    assert_eq!(said.values('X')[0].to_bits(), f64::from(0.1f32).to_bits());
     let outside = question.record()["outside"].as_f64().unwrap();
     assert!(outside > 0.0 && outside < 1e-6, "{outside}");
     assert_eq!(question.check().code, Some(0));

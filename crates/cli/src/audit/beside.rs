@@ -217,7 +217,8 @@ pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Resu
 pub fn profile(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<(), Failure> {
     const FILE: &str = outcome::PROFILE;
     let settings = &opened.settings;
-    let needed = plan::criterion(settings)?.is_some_and(|criterion| criterion.needs_profile());
+    let needed = plan::criterion(settings)?
+        .is_some_and(deepconcolic_spec::criteria::Criterion::needs_profile);
     let path = opened.dir.join(FILE);
     if !needed {
         if path.exists() {

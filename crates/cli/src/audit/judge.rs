@@ -81,7 +81,11 @@ fn scope(opened: &Opened) -> Vec<String> {
             settings.criterion.as_deref().unwrap_or_default()
         ),
     };
-    let total: usize = family.groups().iter().map(|group| group.total()).sum();
+    let total: usize = family
+        .groups()
+        .iter()
+        .map(deepconcolic_spec::criteria::Group::total)
+        .sum();
     let norm = space.norm.name();
     let place = match &space.extent {
         Extent::Balls(radius) => format!("within {radius} ({norm}) of a seed"),

@@ -227,7 +227,9 @@ impl Work<'_> {
             self.excuse(LATE, slots);
         } else {
             let obstacles = &mut self.proven.obstacles;
-            slots.into_iter().for_each(|slot| obstacles.in_time(slot));
+            for slot in slots {
+                obstacles.in_time(slot);
+            }
         }
         for (number, why) in &proof.reasons {
             match question.asked.get(*number as usize) {

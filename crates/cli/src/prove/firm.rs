@@ -21,14 +21,14 @@ impl Work<'_> {
         let mut all = Vec::with_capacity(found.len());
         for pair in found {
             if !self.is_over() {
-                all.extend(self.from_each(pairs, &pair));
+                all.extend(self.both_ends_firmer(pairs, &pair));
             }
             all.push(pair);
         }
         all
     }
 
-    fn from_each(&self, pairs: &dyn Pairs, found: &FoundPair) -> Vec<FoundPair> {
+    fn both_ends_firmer(&self, pairs: &dyn Pairs, found: &FoundPair) -> Vec<FoundPair> {
         let (group, slot) = (found.slot.group as usize, found.slot.slot as usize);
         let (before, layer) = pairs.layers(group);
         let (condition, decision) = pairs.changes();

@@ -122,6 +122,10 @@ impl Proven {
 }
 
 /// What proofs work on.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about when proofs are tried"
+)]
 pub struct Stage<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,

@@ -106,7 +106,8 @@ mod tests {
         obstacles.enter(&family, LATE, (0..5).map(slot));
         obstacles.enter(&family, "it is too large", [slot(1), slot(2)]);
         let mut open = BitSet::new(5);
-        [0, 1].into_iter().for_each(|n| open.insert(n));
+        open.insert(0);
+        open.insert(1);
         let said = obstacles.notes(&[open]);
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(

@@ -51,7 +51,7 @@ pub enum Remembered {
     /// The journal has it, but its certificate is not there: it is asked again, and not recorded again.
     Unwritten,
     /// Everything that came of it; whether some of it is still to be tried.
-    Answer(Proof),
+    Answer(Box<Proof>),
 }
 
 /// A fingerprint of what provers are asked (FNV-1a).
@@ -118,7 +118,7 @@ impl Work<'_> {
             })?;
         }
         self.proven.nodes += proof.nodes;
-        Ok(Remembered::Answer(proof))
+        Ok(Remembered::Answer(Box::new(proof)))
     }
 
     /// Takes over all certificates that no journal speaks of.

@@ -34,7 +34,7 @@ impl Proven {
             accepted: &self.accepted,
         };
         let all = 0..self.accepted.len();
-        order.divide(all, start, slots, &mut |completed, number| {
+        order.divide(all, start, &slots, &mut |completed, number| {
             for (numbers, completed) in named.iter_mut().zip(completed) {
                 completed.iter().for_each(|slot| numbers[slot] = number);
             }
@@ -58,7 +58,7 @@ impl Order<'_> {
         &self,
         range: Range<usize>,
         known: ProvenFacts,
-        slots: Vec<BitSet>,
+        slots: &[BitSet],
         name: &mut dyn FnMut(&[BitSet], i32),
     ) -> Result<(), Failure> {
         if slots.iter().all(|group| group.count() == 0) {
@@ -66,7 +66,7 @@ impl Order<'_> {
         }
         if range.len() <= 1 {
             if let Some((number, _)) = self.accepted.get(range.start) {
-                name(&slots, *number);
+                name(slots, *number);
             }
             return Ok(());
         }
@@ -76,26 +76,25 @@ impl Order<'_> {
             let added = first.add_accepted(self.network, accepted);
             added.map_err(|why| Failure::Internal(why.to_string()))?;
         }
-        let early = self.refuted(&first, &slots);
+        let early = self.refuted(&first, slots);
         let late = slots
             .iter()
             .zip(&early)
             .map(|(all, early)| all.without(early));
-        let late = late.collect();
-        self.divide(range.start..middle, known, early, name)?;
-        self.divide(middle..range.end, first, late, name)
+        let late: Vec<BitSet> = late.collect();
+        self.divide(range.start..middle, known, &early, name)?;
+        self.divide(middle..range.end, first, &late, name)
     }
 
     /// Of some requirements those that follow.
     fn refuted(&self, facts: &ProvenFacts, slots: &[BitSet]) -> Vec<BitSet> {
         let groups = slots.iter().enumerate();
-        let refuted = groups.map(|(group, slots)| match self.family.pairs() {
-            Some(pairs) => {
+        let refuted = groups.map(|(group, slots)| {
+            if let Some(pairs) = self.family.pairs() {
                 let (before, layer) = pairs.layers(group);
                 let neurons = |layer: usize| self.network.layers()[layer].neurons();
                 facts.refuted_pairs(pairs, group, (neurons(before), neurons(layer)), slots)
-            }
-            None => {
+            } else {
                 let all: Vec<usize> = slots.iter().collect();
                 let follows = |&slot: &usize| {
                     let requirement = self.family.requirement(group, slot);
@@ -103,7 +102,9 @@ impl Order<'_> {
                 };
                 let found: Vec<usize> = all.into_par_iter().filter(follows).collect();
                 let mut refuted = BitSet::new(slots.len());
-                found.into_iter().for_each(|slot| refuted.insert(slot));
+                for slot in found {
+                    refuted.insert(slot);
+                }
                 refuted
             }
         });

@@ -220,8 +220,7 @@ fn columns_of_the_suite_are_recomputed_not_believed() {
     let (picture, _) = run
         .files
         .iter()
-        .filter(|(path, _)| path.extension().is_some_and(|e| e == "png"))
-        .next_back()
+        .rfind(|(path, _)| path.extension().is_some_and(|e| e == "png"))
         .unwrap();
     let other = run
         .files
@@ -263,7 +262,7 @@ fn rows_of_requirements_are_recomputed_not_believed() {
     run.forge("requirements.npz", "test2", |t| t[covered] = 0.0);
     run.noticed("a second test", &["test2: claimed 0, found -1"]);
     run.forge("requirements.npz", "certificate", |c| {
-        c[infeasible] = 9999.0
+        c[infeasible] = 9999.0;
     });
     run.noticed("a certificate", &["certificate: claimed 9999"]);
 }

@@ -108,7 +108,7 @@ fn runs_of_random_formulas_on_two_inputs_pass_check_and_replay() {
         for _ in 0..11 {
             let quantifier = ["exists", "forall"][random.below(2)];
             let join = [" and ", " or "][random.below(2)];
-            let parts: Vec<String> = (0..1 + random.below(3))
+            let parts: Vec<String> = (0..=random.below(3))
                 .map(|_| comparison(&mut random))
                 .collect();
             let _ = writeln!(text, "{quantifier} x1, x2: {}", parts.join(join));
