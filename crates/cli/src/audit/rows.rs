@@ -198,6 +198,8 @@ fn compare(opened: &Opened, found: &RequirementTable, report: &mut Report) {
         report.compare(FILE, field("state"), claimed, is);
         report.compare(FILE, field("test"), table.test[row], found.test[at]);
         report.compare(FILE, field("test2"), table.test2[row], found.test2[at]);
+        let (claimed, is) = (table.fragile[row], found.fragile[at]);
+        report.compare(FILE, field("fragile"), claimed, is);
         let (claimed, is) = (table.certificate[row], found.certificate[at]);
         report.compare(FILE, field("certificate"), claimed, is);
     }

@@ -261,6 +261,10 @@ fn rows_of_requirements_are_recomputed_not_believed() {
     run.noticed("a witness", &["test: claimed"]);
     run.forge("requirements.npz", "test2", |t| t[covered] = 0.0);
     run.noticed("a second test", &["test2: claimed 0, found -1"]);
+    run.forge("requirements.npz", "fragile", |f| {
+        f[covered] = 1.0 - f[covered];
+    });
+    run.noticed("fragile", &["fragile: claimed"]);
     run.forge("requirements.npz", "certificate", |c| {
         c[infeasible] = 9999.0;
     });

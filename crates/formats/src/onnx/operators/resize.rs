@@ -39,6 +39,8 @@ enum Nearest {
     PreferCeil,
     Floor,
     Ceil,
+    /// Of operator sets before 11: down where the image grows, up where it shrinks.
+    Outward,
 }
 
 /// A node's attributes.
@@ -77,7 +79,7 @@ impl Resize {
             other => return Err(unknown("coordinate_transformation_mode", other)),
         };
         let default = if context.opset < 11 {
-            "floor"
+            "outward"
         } else {
             "round_prefer_floor"
         };
@@ -86,6 +88,7 @@ impl Resize {
             "round_prefer_ceil" => Nearest::PreferCeil,
             "floor" => Nearest::Floor,
             "ceil" => Nearest::Ceil,
+            "outward" if context.opset < 11 => Nearest::Outward,
             other => return Err(unknown("nearest_mode", other)),
         };
         let filter = match context.string_or("mode", "nearest")? {
@@ -135,7 +138,8 @@ impl Resize {
     /// Weights of the positions round a coordinate: the first of them relative to the position before the
     /// coordinate, which it exceeds by `ratio`, more than 0 and at most 1.
     fn weights(&self, ratio: f64, scale: f64) -> (i64, Vec<f64>) {
-        let scale = if self.antialias { scale.min(1.0) } else { 1.0 };
+        let full = scale;
+        let scale = if self.antialias { full.min(1.0) } else { 1.0 };
         match self.filter {
             Filter::Nearest(nearest) => {
                 let after = match nearest {
@@ -144,6 +148,7 @@ impl Resize {
                     Nearest::PreferCeil => ratio >= 0.5,
                     Nearest::Floor => false,
                     Nearest::Ceil => true,
+                    Nearest::Outward => full < 1.0,
                 };
                 (i64::from(after), vec![1.0])
             }
@@ -214,7 +219,7 @@ fn cubic(a: f64, x: f64) -> f64 {
 pub fn resize(context: &mut Context<'_>) -> Outputs {
     let rule = Resize::read(context)?;
     let shape = context.shape(0)?;
-    let axes = axes(context, &shape)?;
+    let axes = axes(context, &rule, &shape)?;
     let mut tensor = context.tensor(0)?;
     for (number, axis) in axes {
         tensor = along(context, &rule, tensor, number, &axis)?;
@@ -223,7 +228,7 @@ pub fn resize(context: &mut Context<'_>) -> Outputs {
 }
 
 /// The axes that are resized, with what becomes of each.
-fn axes(context: &Context<'_>, shape: &Shape) -> Result<Vec<(usize, Axis)>, String> {
+fn axes(context: &Context<'_>, rule: &Resize, shape: &Shape) -> Result<Vec<(usize, Axis)>, String> {
     let numbers: Vec<usize> = match context.ints("axes")? {
         Some(axes) => axes
             .iter()
@@ -275,6 +280,17 @@ fn axes(context: &Context<'_>, shape: &Shape) -> Result<Vec<(usize, Axis)>, Stri
             scale,
             roi: roi(n),
         };
+        // Whether the last pixel meets the last one of the rounded extent or of the wanted one, the standard
+        // and its runtimes answer differently.
+        let wanted = f64::from(scale) * axis.input as f64;
+        let is_rounded = (wanted - output as f64).abs() > 1e-4;
+        if rule.coordinates == Coordinates::AlignCorners && is_rounded {
+            return Err(format!(
+                "align_corners with {} times {scale} positions is read in two ways; export it with sizes \
+                 instead of scales",
+                axis.input
+            ));
+        }
         if axis.input > 0 && scale.is_finite() && scale > 0.0 && output <= MOST_TERMS {
             Ok((numbers[n], axis))
         } else {
