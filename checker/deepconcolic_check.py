@@ -42,6 +42,7 @@ import re
 import struct
 import sys
 import zipfile
+from fractions import Fraction
 
 import numpy as np
 import onnx
@@ -1581,7 +1582,7 @@ def second_halves(tree):
 # ("count", parts, relation, number), ("iff", a, b) or ("xor", a, b). Terms map (layer, side, neuron) to a weight; an atom says
 # terms + constant relation 0.
 
-TOKEN = re.compile(r"[ \t\r\n]*(?:(\d+(?:\.(?!\.)\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|(\w+)|\"((?:\\.|[^\"\\])*)\"|"
+TOKEN = re.compile(r"[ \t\r\n]*(?:(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|(\w+)|\"((?:\\.|[^\"\\])*)\"|"
                    r"(=>|<=|>=|==|!=|[-+*/<>=(){}\[\]|,:;]))")
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
@@ -2070,9 +2071,22 @@ def property_cases(formula, model):
                     lower[n] = max(lower[n], np.nextafter(end, -out) if out else end)
                 else:
                     upper[n] = min(upper[n], np.nextafter(end, out) if out else end)
-        if (lower <= upper).all():
+        if (lower <= upper).all() and not any(excludes(condition, lower, upper) for condition in conditions):
             found.append((lower, upper, conditions))
     return found
+
+
+def excludes(condition, lower, upper):
+    """Whether a condition that depends on the input alone, or on nothing, fails all over a box."""
+    terms, constant, strict = condition
+    if any(layer != 1 for layer, _, _ in terms):
+        return False
+    if not all(np.isfinite(lower[n]) and np.isfinite(upper[n]) for _, _, n in terms):
+        return False
+    most = Fraction(constant)
+    for (_, _, n), weight in terms.items():
+        most += Fraction(weight) * Fraction(float(upper[n] if weight > 0 else lower[n]))
+    return most < 0 or (most == 0 and strict)
 
 
 def implied(case, proven, rounding=0.0):

@@ -130,14 +130,16 @@ impl<'a> Asked<'a> {
         let mut notes = Vec::new();
         if self.is_vacuous() {
             notes.push(
-                "vacuous: the property's input box is empty, so that this says nothing about the network"
+                "vacuous: no input meets the property whatever the network computes: its input box is empty, or a \
+                 condition that does not depend on the network is false; so this says nothing about the network"
                     .to_owned(),
             );
             return notes;
         }
         if self.empty > 0 {
             notes.push(format!(
-                "{} of the property's {} input boxes are empty and have no part in the answer",
+                "{} of the property's {} alternatives have no part in the answer: their input boxes are empty, or \
+                 a condition that does not depend on the network is false",
                 self.empty,
                 self.boxes + self.empty
             ));

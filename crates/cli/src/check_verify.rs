@@ -265,7 +265,7 @@ fn certificate_of(
         .and_then(|certificate| check(network, &certificate, &expectation));
     match checked {
         Ok(_) if asked.is_vacuous() => findings.holds.push(format!(
-            "{CERTIFICATE}: accepted; the property's input box is empty, so that it says nothing about the \
+            "{CERTIFICATE}: accepted; no input meets the property whatever the network computes, so that it says nothing about the \
              network"
         )),
         Ok(accepted) => {

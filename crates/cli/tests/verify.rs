@@ -247,7 +247,7 @@ fn an_empty_box_is_called_vacuous() {
         assert_eq!(said.verdict(), "unsat");
         assert!(
             said.out
-                .contains("vacuous: the property's input box is empty"),
+                .contains("vacuous: no input meets the property whatever the network computes"),
             "{}",
             said.out
         );
