@@ -329,13 +329,15 @@ class Model:
 
     def finish_layers(self):
         """Hidden layers: activations in the file's order that an output needs, without a final Softmax or Sigmoid."""
+        if self.answer.ids.size == 0:
+            raise NotCovered("an output without elements")
         last = self.block_of(int(self.answer.ids.ravel()[0]))
         dropped = None
         if isinstance(last, Opaque) and last.kind in HEADS and self.answer.ids.size == last.n \
                 and set(self.answer.ids.ravel()) == set(range(last.first, last.first + last.n)):
             self.head = last.kind
             self.logits = Var(last.inputs[self.answer.ids - last.first])
-            dropped = next((n for n, _, _, post in self.layers if post.ids.ravel()[0] == last.first), None)
+            dropped = next((n for n, _, _, post in self.layers if post.ids.size and post.ids.ravel()[0] == last.first), None)
         needed = self.ancestors([v.ids for _, v in self.outputs if isinstance(v, Var)])
         kept = []
         for name, kind, pre, post in self.layers:

@@ -100,7 +100,7 @@ fn scope(opened: &Opened) -> Vec<String> {
     let mut lines = vec![
         format!("{what}: {total} requirements"),
         format!("tests {place}, distances in {norm}; domain {ends}"),
-        format!("{} seeds: {}", seeds.len(), few(&settings.seeds)),
+        format!("seeds ({}): {}", seeds.len(), few(&settings.seeds)),
         format!("model of SHA-256 {}", opened.sha256),
     ];
     if let Some(rule) = opened.decision.rule() {
