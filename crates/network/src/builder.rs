@@ -178,11 +178,12 @@ impl NetworkBuilder {
         let Some((name, answer)) = outputs.get(primary) else {
             return Err("the network has no floating-point output".into());
         };
+        let name = name.replace(char::is_control, "\u{fffd}");
         if self.values[answer.value].constant().is_some() {
-            return Err(format!(
-                "the output `{}` does not depend on the input",
-                name.replace(char::is_control, "\u{fffd}")
-            ));
+            return Err(format!("the output `{name}` does not depend on the input"));
+        }
+        if answer.shape.elements() == 0 {
+            return Err(format!("the output `{name}` has no elements"));
         }
         let (logits, head) = self.before_head(answer);
         let mut layers = self.layers;

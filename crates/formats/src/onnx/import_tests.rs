@@ -182,6 +182,15 @@ fn an_answer_that_is_constant_is_refused_by_name() {
     assert_says(&refusal(&proto), &["`y` does not depend on the input"]);
 }
 
+#[test]
+fn an_answer_without_elements_is_refused_by_name() {
+    let integers = |name: &str, value: i64| raw(name, DType::Int64, &[1], &value.to_le_bytes());
+    let constants = ["from", "to", "axis"].map(|name| integers(name, 1));
+    let slice = node("Slice", &["x", "from", "to", "axis"], &["y"]);
+    let refused = refusal(&small(&[slice], &constants, &["y"]));
+    assert_says(&refused, &["`y` has no elements"]);
+}
+
 /// Dropout of `x` with a ratio, in a training mode given or not.
 fn dropout(ratio: f32, training: Option<bool>) -> ModelProto {
     let mut constants = vec![floats("ratio", &[], &[ratio])];
