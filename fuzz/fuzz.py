@@ -1145,7 +1145,7 @@ def seal(folder):
 
 def listed(output, file, what):
     """Whether what was changed is named in a line of `check` about what it did not verify."""
-    field = re.split(r"[\s\[]", what)[0].lower()
+    field = re.split(r"[\s\[]", what)[0].lower().lstrip("(")
     words = [field] + [p for p in field.split(".") if not p.isdigit()] + (["version"] if field == "tool" else [])
     if file.endswith(".md"):
         words = [w for w in re.findall(r"[a-z_]+", what.split(" -> ")[0].lower()) if len(w) > 3]

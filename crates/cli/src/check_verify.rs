@@ -320,12 +320,15 @@ fn counterexample_of(
         );
     }
     let executed = asked.output(&single);
-    let mut worst = 0.0f64;
+    let (mut worst, mut off) = (0.0f64, Vec::new());
     for (i, (&said, &found)) in output.iter().zip(&executed).enumerate() {
         let found = f64::from(found);
         let error = (said - found).abs();
         if error > ROUNDING * found.abs().max(1.0) {
             return wrong(format!("Y_{i} is {said}, and the model gives {found}"));
+        }
+        if error > 0.0 {
+            off.push(format!("Y_{i}"));
         }
         worst = worst.max(error);
     }
@@ -337,8 +340,9 @@ fn counterexample_of(
     };
     let outputs = if worst > 0.0 {
         findings.not_verified.push(format!(
-            "the last digits of the outputs in {COUNTEREXAMPLE}: they are off by up to {worst:e} here, as they \
-             would be if another processor had computed them"
+            "the last digits of {} in {COUNTEREXAMPLE}: they are off by up to {worst:e} here, as they would be if \
+             another processor had computed them",
+            off.join(", ")
         ));
         format!("the outputs are as written up to {worst:e}")
     } else {

@@ -56,7 +56,7 @@ pub fn places(opened: &Opened, report: &mut Report) {
     }
     report.unverified.push(
         "suite.npz: which earlier test round the same seed each test was made from, and by which stage \
-         (parent, stage)"
+         (parent, stage); that an input is the one the run made, beyond all that is said of it (x)"
             .into(),
     );
 }
