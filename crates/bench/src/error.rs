@@ -55,7 +55,7 @@ pub enum BenchError {
     },
     /// Requirements of the benchmark's own.
     #[error(transparent)]
-    Requirements(#[from] deepconcolic_spec::Error),
+    Requirements(#[from] deepconcolic_language::Error),
     /// A model we could not load.
     #[error(transparent)]
     Model(#[from] deepconcolic_formats::LoadError),

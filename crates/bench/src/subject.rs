@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use deepconcolic_concolic::{Inputs, Measurement, measure, profile};
+use deepconcolic_campaign::{Inputs, Measurement, measure, profile};
+use deepconcolic_criteria::{
+    self, Decision, Family, Parameters, Profile, Selection, Setting, Truth,
+};
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::{LoadOptions, load};
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{self, BitSet, Family, Parameters, Profile, Selection, Setting};
-use deepconcolic_spec::{Decision, InputSpace, Truth};
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_network::{BitSet, Network};
 
 use crate::error::BenchError;
 use crate::inputs::data_of;
@@ -117,8 +119,8 @@ pub fn family(name: &str, setting: &Setting<'_>) -> Result<Box<dyn Family>, Benc
         name: name.to_owned(),
         reason,
     };
-    let criterion =
-        criteria::find(name).ok_or_else(|| failed("there is no such criterion".into()))?;
+    let criterion = deepconcolic_criteria::find(name)
+        .ok_or_else(|| failed("there is no such criterion".into()))?;
     criterion.family(setting).map_err(failed)
 }
 
@@ -129,7 +131,7 @@ pub fn counts(family: &dyn Family, covered: &[BitSet]) -> (usize, usize) {
     (
         done.map(|(group, covered)| covered.count_without(&group.void))
             .sum(),
-        groups.iter().map(criteria::Group::total).sum(),
+        groups.iter().map(deepconcolic_criteria::Group::total).sum(),
     )
 }
 

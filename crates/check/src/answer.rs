@@ -6,10 +6,10 @@
 //! number), by weaker ones elsewhere. What no input meets when the conditions are weaker, no input meets.
 //! Numbers are rounded to the side where conditions are easier to meet.
 
-use deepconcolic_network::{Head, Network};
-use deepconcolic_spec::{
+use deepconcolic_language::{
     Comparison, Formula, Input, Linear, Relation, Requirement, Signature, Var,
 };
+use deepconcolic_network::{Head, Network};
 
 /// Most conditions that one condition on the answer becomes.
 const MOST: usize = 1 << 12;

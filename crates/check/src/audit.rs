@@ -1,8 +1,8 @@
 //! A whole suite run again from nothing: what it covers, and which tests show it.
 
-use deepconcolic_network::{Pass, Point, Trace};
-use deepconcolic_spec::criteria::{BitSet, Change, Clearance, Look, Tally};
-use deepconcolic_spec::{Prediction, Together};
+use deepconcolic_criteria::{Change, Clearance, Look, Prediction, Tally};
+use deepconcolic_geometry::Together;
+use deepconcolic_network::{BitSet, Pass, Point, Trace};
 
 use crate::pair::{PairClaim, PairJudge, Standing};
 use crate::witness::{Slot, Witnesses};

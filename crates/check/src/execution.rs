@@ -1,7 +1,8 @@
 //! One input, executed: whether it meets a formula.
 
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_language::{Assignment, Evaluator, Formula, Input, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{Assignment, Evaluator, Formula, Input, InputSpace, Observations, Var};
 
 /// Whether an input, run in single precision, meets a formula about one input.
 pub fn meets(network: &Network, formula: &Formula, input: &[f32]) -> bool {

@@ -1,11 +1,10 @@
 //! Two inputs that claim to meet a requirement together: both are run, and the claim is judged by the
 //! requirement's own definition.
 
+use deepconcolic_criteria::{Change, Family, Means, Pairs, Scope};
+use deepconcolic_geometry::{SearchSpace, Together};
+use deepconcolic_language::{Assignment, Evaluator, Input, Inputs, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::criteria::{Change, Family, Means, Pairs, Scope};
-use deepconcolic_spec::{
-    Assignment, Evaluator, Input, Inputs, Observations, SearchSpace, Together, Var,
-};
 
 use crate::witness::Slot;
 

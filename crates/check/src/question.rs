@@ -3,8 +3,8 @@
 //! outside a box) are left out, which makes an alternative easier to meet and a refutation stronger.
 //! Conditions on the answer of a Softmax or Sigmoid become conditions on the logits.
 
+use deepconcolic_language::{Comparison, Formula, Inputs, Relation, Requirement, Signature, Var};
 use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{Comparison, Formula, Inputs, Relation, Requirement, Signature, Var};
 
 use crate::answer::on_logits;
 use crate::certificate::Region;

@@ -12,7 +12,7 @@
 //! by 16 u times the magnitudes, and by one step for products that underflow, lies outside of all of them,
 //! and outside of the ball in real numbers.
 
-use deepconcolic_spec::{Extent, Norm, SearchSpace};
+use deepconcolic_geometry::{Extent, Norm, SearchSpace};
 
 use crate::certificate::Region;
 
@@ -104,7 +104,7 @@ fn below(centre: f64, radius: f64, width: f64, domain: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use deepconcolic_spec::{Domain, Pixels};
+    use deepconcolic_geometry::{Domain, Pixels};
     use deepconcolic_testing::Random;
     use num_rational::BigRational;
 

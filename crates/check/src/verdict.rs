@@ -1,7 +1,7 @@
 //! The verdict on a whole certificate.
 
+use deepconcolic_language::{Requirement, RequirementFile, Signature};
 use deepconcolic_network::{Element, Network};
-use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use rayon::prelude::*;
 
 use crate::accepted::{Accepted, Bound};

@@ -1,9 +1,9 @@
 //! Concrete re-execution: an input counts only after it was run again, in another batch and without
 //! anything that a search keeps, and was found to lie where it may and to meet what is open.
 
-use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::criteria::{BitSet, Clearance, Family, Guide, Look, Means};
-use deepconcolic_spec::{Decision, Prediction, SearchSpace};
+use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Look, Means, Prediction};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_network::{BitSet, Network, Pass, Point};
 use rayon::prelude::*;
 
 /// One requirement of a family.

@@ -3,9 +3,9 @@
 use deepconcolic_check::{
     Accepted, Certificate, Entry, Expectation, Leaf, ProvenFacts, Region, Tree, check, sha256,
 };
+use deepconcolic_language::{Requirement, RequirementFile, Signature};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
-use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use deepconcolic_testing::Random;
 
 /// Dense layers with these weights, row by row, each followed by a Relu.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use deepconcolic_criteria::{Decision, Rule};
 use deepconcolic_dataset::Samples;
 use deepconcolic_network::Network;
-use deepconcolic_spec::{Decision, Rule};
 
 use crate::exit::Failure;
 use crate::settings::{DataSettings, ModelSettings};

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use deepconcolic_check::{Region, Replaced, meets, on_logits};
-use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::{
+use deepconcolic_language::{
     Formula, Property, Requirement, Signature, TOLERANCE, has_single, with_single,
 };
+use deepconcolic_network::{Network, Pass, Point};
 
 use crate::exit::Failure;
 

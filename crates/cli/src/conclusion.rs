@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use deepconcolic_archive::{
+use deepconcolic_check::Audit;
+use deepconcolic_criteria::{Decision, Family, Group};
+use deepconcolic_network::{BitSet, Network};
+use deepconcolic_record::{
     AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
     RequirementSummary, RequirementTable, Spread, State, SuiteTable, Summary, TestSummary, Times,
 };
-use deepconcolic_check::Audit;
-use deepconcolic_network::Network;
-use deepconcolic_spec::Decision;
-use deepconcolic_spec::criteria::{BitSet, Family, Group};
 use serde_json::Value;
 
 use crate::settings::{Settings, hash_text};

@@ -1,9 +1,9 @@
 //! What else covers how much: random inputs from the same region, and the user's data.
 
-use deepconcolic_concolic::{Answers, Inputs, Scatter, Seeds, measure, measure_together};
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Family, Group};
-use deepconcolic_spec::{Decision, SearchSpace, Together, Truth};
+use deepconcolic_campaign::{Answers, Inputs, Scatter, Seeds, measure, measure_together};
+use deepconcolic_criteria::{Decision, Family, Group, Truth};
+use deepconcolic_geometry::{SearchSpace, Together};
+use deepconcolic_network::{BitSet, Network};
 
 /// Most inputs of the data that are run for comparison.
 pub const CONTROL: usize = 10_000;

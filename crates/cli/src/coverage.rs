@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deepconcolic_concolic::{Accuracy, Measurement, Noise, answer, measure, sanity};
+use deepconcolic_campaign::{Accuracy, Measurement, Noise, answer, measure, sanity};
+use deepconcolic_criteria::{Criterion, Decision, Family, Group, Profile, Rule, Setting};
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Criterion, Family, Group, Profile, Setting};
-use deepconcolic_spec::{Decision, Domain, InputSpace, Inputs, RequirementSet, Rule};
+use deepconcolic_geometry::{Domain, InputSpace};
+use deepconcolic_language::{Inputs, RequirementSet};
+use deepconcolic_network::{BitSet, Network};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
@@ -331,7 +332,7 @@ impl Coverage {
         space: &InputSpace,
     ) -> Result<RequirementReport, Failure> {
         let path = self.requirements.clone().unwrap_or_default();
-        let in_file = |e: deepconcolic_spec::Error| e.in_file(&path.display().to_string());
+        let in_file = |e: deepconcolic_language::Error| e.in_file(&path.display().to_string());
         let answers = answer(network, data, set, space).map_err(in_file)?;
         let covered = answers.iter().filter(|a| a.is_met()).count();
         let open = (0..answers.len())

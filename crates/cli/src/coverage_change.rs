@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use deepconcolic_archive::{RequirementTable, State};
 use deepconcolic_check::Slot;
-use deepconcolic_spec::criteria::{Family, Group};
+use deepconcolic_criteria::{Family, Group};
+use deepconcolic_record::{RequirementTable, State};
 use serde::Serialize;
 
 /// Requirements named in a message; the data hold all of them.

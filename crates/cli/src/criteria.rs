@@ -1,9 +1,9 @@
 //! Arguments that choose and tune criteria.
 
 use clap::{Args, ValueEnum};
+use deepconcolic_criteria::{Criterion, Parameters, Selection};
+use deepconcolic_geometry::Norm;
 use deepconcolic_network::Network;
-use deepconcolic_spec::Norm;
-use deepconcolic_spec::criteria::{self, Criterion, Parameters, Selection};
 
 use crate::exit::Failure;
 use crate::settings::{CriterionSettings, LipschitzName, ScopeName};
@@ -93,8 +93,11 @@ pub fn radius(text: &str) -> Result<Option<f64>, Failure> {
 
 /// The criterion of a name given by the user.
 pub fn find(name: &str) -> Result<&'static dyn Criterion, Failure> {
-    criteria::find(name).ok_or_else(|| {
-        let names: Vec<&str> = criteria::ALL.iter().map(|c| c.name()).collect();
+    deepconcolic_criteria::find(name).ok_or_else(|| {
+        let names: Vec<&str> = deepconcolic_criteria::ALL
+            .iter()
+            .map(|c| c.name())
+            .collect();
         Failure::Usage(format!(
             "there is no criterion `{name}`; there are {}",
             names.join(", ")
@@ -107,7 +110,7 @@ pub fn help() -> String {
     let line = |criterion: &&dyn Criterion| {
         format!("  {:10} {}\n", criterion.name(), criterion.definition())
     };
-    let lines: String = criteria::ALL.iter().map(line).collect();
+    let lines: String = deepconcolic_criteria::ALL.iter().map(line).collect();
     format!("Criteria:\n{lines}")
 }
 

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_concolic::{Accuracy, Answers, Inputs, sanity};
+use deepconcolic_campaign::{Accuracy, Answers, Inputs, sanity};
+use deepconcolic_criteria::{Decision, Rule, UNSTATED};
 use deepconcolic_dataset::write;
 use deepconcolic_network::{Network, Pass, Point, Shape};
-use deepconcolic_spec::{Decision, Rule, UNSTATED};
 use serde::Serialize;
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};

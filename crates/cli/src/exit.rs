@@ -6,10 +6,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 
-use deepconcolic_archive::ArchiveError;
 use deepconcolic_dataset::DatasetError;
 use deepconcolic_dataset::write::is_standard_output;
 use deepconcolic_formats::LoadError;
+use deepconcolic_record::ArchiveError;
 
 /// What the help says about exit codes.
 pub const HELP: &str = "Exit codes: 0 done, 1 a gate or check failed, 2 bad usage or input, \
@@ -53,7 +53,7 @@ pub enum Failure {
     Data(#[from] DatasetError),
     /// A requirement or property file.
     #[error(transparent)]
-    Requirements(#[from] deepconcolic_spec::Error),
+    Requirements(#[from] deepconcolic_language::Error),
     /// The folder of a run.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

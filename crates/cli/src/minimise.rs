@@ -7,13 +7,13 @@
 use std::fmt;
 use std::path::Path;
 
-use deepconcolic_archive::{RequirementTable, SuiteTable};
+use deepconcolic_campaign::{Limits, Seeds};
 use deepconcolic_check::{Claim, Witnesses};
-use deepconcolic_concolic::{Limits, Seeds};
 use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_engines::{Effort, Goal, Margin, nearest};
-use deepconcolic_spec::Inputs;
-use deepconcolic_spec::criteria::BitSet;
+use deepconcolic_language::Inputs;
+use deepconcolic_network::BitSet;
+use deepconcolic_record::{RequirementTable, SuiteTable};
 use rayon::prelude::*;
 
 use crate::exit::Failure;
@@ -112,7 +112,7 @@ pub fn minimise(
     }
     found.sort_unstable_by_key(|near| near.row);
     write(path, witnesses, &found)?;
-    let median = |numbers: Vec<f64>| deepconcolic_archive::Spread::of(numbers).median;
+    let median = |numbers: Vec<f64>| deepconcolic_record::Spread::of(numbers).median;
     Ok(Minimised {
         looked,
         covered: rows.len(),

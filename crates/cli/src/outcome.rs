@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use deepconcolic_archive::{
+use deepconcolic_campaign::oracle::Judgement;
+use deepconcolic_campaign::{
+    Accuracy, Answers, Inputs, Limits, Passes, Seeds, Stop, Suite, sanity,
+};
+use deepconcolic_check::{Audit, PairClaim, Witnesses};
+use deepconcolic_criteria::{Decision, Family, Means};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_network::{BitSet, Network};
+use deepconcolic_record::{
     AdversarialSummary, Baseline, Executions, LayerSummary, RequirementTable, RunFolder, State,
     SuiteTable, Summary, Times, write_adversarial,
 };
-use deepconcolic_check::{Audit, PairClaim, Witnesses};
-use deepconcolic_concolic::oracle::Judgement;
-use deepconcolic_concolic::{
-    Accuracy, Answers, Inputs, Limits, Passes, Seeds, Stop, Suite, sanity,
-};
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Family, Means};
-use deepconcolic_spec::{Decision, SearchSpace};
 use serde_json::Value;
 
 use crate::conclusion::{Facts, Record, conclude};

@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use deepconcolic_concolic::Strategy;
+use deepconcolic_campaign::Strategy;
+use deepconcolic_criteria::{Criterion, Decision, Family, Guide, Means, Profile, Setting, Written};
+use deepconcolic_geometry::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Criterion, Family, Guide, Means, Profile, Setting, Written};
-use deepconcolic_spec::{
-    Decision, Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity,
-};
 
-use crate::criteria;
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::{outcome, profile_file, region_file, requirements, samples};
+use crate::{criteria, outcome, profile_file, region_file, requirements, samples};
 
 /// The radius when none is given.
 pub fn default_radius(norm: Norm) -> f64 {

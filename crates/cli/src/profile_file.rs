@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use deepconcolic_concolic::profile;
+use deepconcolic_campaign::profile;
+use deepconcolic_criteria::Profile;
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::Profile;
 
 use crate::exit::Failure;
 use crate::samples::SampleInputs;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use deepconcolic_dataset::arrays::NpzReader;
-use deepconcolic_spec::{Domain, inward};
+use deepconcolic_geometry::{Domain, inward};
 use serde::Deserialize;
 
 use crate::exit::Failure;

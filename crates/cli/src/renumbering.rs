@@ -2,10 +2,10 @@
 //! tensors of the model file, so the same network with channels last counts otherwise than with channels
 //! first.
 
-use deepconcolic_archive::{FIRST_HIDDEN, RequirementTable, SuiteTable};
+use deepconcolic_criteria::{Family, Profile};
 use deepconcolic_dataset::Layout;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Family, Profile};
+use deepconcolic_record::{FIRST_HIDDEN, RequirementTable, SuiteTable};
 
 use crate::exit::Failure;
 use crate::region_file;

@@ -6,14 +6,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_archive::{ArchiveError, RequirementTable, SuiteTable, Summary};
+use deepconcolic_campaign::oracle::{Oracle, Verdict};
 use deepconcolic_check::{Audit, Witnesses};
-use deepconcolic_concolic::oracle::{Oracle, Verdict};
+use deepconcolic_criteria::{Decision, Family, Means, Prediction};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
+use deepconcolic_geometry::{Domain, SearchSpace};
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Family, Means};
-use deepconcolic_spec::{Decision, Domain, Prediction, SearchSpace};
+use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 
 use crate::arguments::{ThreadArguments, decision};
 use crate::coverage_change::CoverageChange;

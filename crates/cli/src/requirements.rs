@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use deepconcolic_language::{Property, RequirementFile, RequirementSet, Signature};
 use deepconcolic_network::Network;
-use deepconcolic_spec::{Property, RequirementFile, RequirementSet, Signature};
 
 use crate::exit::Failure;
 
@@ -19,7 +19,7 @@ pub fn text(path: &Path, network: &Network) -> Result<String, Failure> {
     let name = path.display().to_string();
     let bytes =
         std::fs::read(path).map_err(|e| Failure::Usage(format!("{name} cannot be read: {e}")))?;
-    let in_file = |e: deepconcolic_spec::Error| e.in_file(&name);
+    let in_file = |e: deepconcolic_language::Error| e.in_file(&name);
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     if plain.ends_with(".vnnlib") {
         let property = Property::from_bytes(&bytes).map_err(in_file)?;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use deepconcolic_archive::{Entry, Journal, OnDamage, RunFolder, Summary};
-use deepconcolic_concolic::oracle::Oracle;
-use deepconcolic_concolic::{Campaign, Limits, Round, Stage, Stop, Strategy, Subject};
+use deepconcolic_campaign::oracle::Oracle;
+use deepconcolic_campaign::{Campaign, Limits, Round, Stage, Stop, Strategy, Subject};
 use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_record::{Entry, Journal, OnDamage, RunFolder, Summary};
 use serde_json::Value;
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};

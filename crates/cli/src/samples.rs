@@ -1,9 +1,10 @@
 //! Data files as the inputs that measuring works on, and the domain they live in.
 
-use deepconcolic_concolic::{Answers, Inputs, sanity};
+use deepconcolic_campaign::{Answers, Inputs, sanity};
+use deepconcolic_criteria::{Decision, Rule, Truth, UNSTATED};
 use deepconcolic_dataset::Samples;
+use deepconcolic_geometry::{Domain, Pixels};
 use deepconcolic_network::Network;
-use deepconcolic_spec::{Decision, Domain, Pixels, Rule, Truth, UNSTATED};
 
 use crate::exit::Failure;
 

@@ -1,21 +1,22 @@
 //! What a run works on: arguments, model and data, read and checked before anything is written.
 
+use deepconcolic_campaign::{Choice, Inputs, Seeds, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
-use deepconcolic_concolic::{Choice, Inputs, Seeds, first_seeds, given_seeds};
+use deepconcolic_criteria::{Criterion, Decision, Family, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
+use deepconcolic_geometry::{Domain, SearchSpace};
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Criterion, Family, Profile};
-use deepconcolic_spec::{Decision, Domain, SearchSpace, UNSTATED};
 
-use crate::criteria;
 use crate::exit::Failure;
 use crate::run::Run;
 use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
 };
-use crate::{model, paths, plan, profile_file, region_file, requirements, samples, two_inputs};
+use crate::{
+    criteria, model, paths, plan, profile_file, region_file, requirements, samples, two_inputs,
+};
 
 /// Seeds when nobody says how many.
 const SEEDS: usize = 1000;
@@ -46,7 +47,11 @@ impl Run {
         plan::strategy(&self.strategy)?;
         self.gate()?;
         let radius = self.radius()?;
-        let criterion = self.criterion.as_deref().map(criteria::find).transpose()?;
+        let criterion = self
+            .criterion
+            .as_deref()
+            .map(criteria::find)
+            .transpose()?;
         let loaded = model::load(&self.model)?;
         let digest = model::digest(&loaded);
         let Loaded {
@@ -73,7 +78,7 @@ impl Run {
         } else {
             (None, None)
         };
-        let (means, sampled) = deepconcolic_concolic::means(&network, &inputs);
+        let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let settings = Settings {
             format: Settings::FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),

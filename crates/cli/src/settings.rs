@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use deepconcolic_archive::finite;
 use deepconcolic_check::{Digest, hex, sha256};
+use deepconcolic_criteria::{LipschitzOutput, Parameters, Rule, Scope, Selection};
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::LoadOptions;
+use deepconcolic_geometry::{Domain, Norm};
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{LipschitzOutput, Parameters, Scope, Selection};
-use deepconcolic_spec::{Domain, Norm, Rule};
+use deepconcolic_record::finite;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -203,7 +203,7 @@ impl CriterionSettings {
 
 /// A norm in a file is its name.
 mod by_name {
-    use deepconcolic_spec::Norm;
+    use deepconcolic_geometry::Norm;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     #[expect(

@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
-use deepconcolic_archive::{Entry, Journal, Proof, Step};
-use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict};
-use deepconcolic_concolic::{Campaign, Limits, Passes, Round, Stage};
+use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict};
+use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage};
+use deepconcolic_record::{Entry, Journal, Proof, Step};
 
 use crate::exit::Failure;
 use crate::outcome::Stopwatch;

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use deepconcolic_archive::{RequirementTable, State, Summary};
+use deepconcolic_criteria::{Family, Rule};
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_spec::criteria::Family;
-use deepconcolic_spec::{Extent, Inputs, Quantifier, Rule, SearchSpace};
+use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_language::{Inputs, Quantifier};
+use deepconcolic_record::{RequirementTable, State, Summary};
 
 use crate::exit::Failure;
 use crate::settings::{SeedChoice, Settings};

@@ -1,8 +1,9 @@
 //! In words: what the two inputs of one requirement may be. One meaning holds in search, proofs, counts and
 //! checks, and this is how it is said.
 
-use deepconcolic_spec::criteria::Family;
-use deepconcolic_spec::{Extent, Inputs, SearchSpace};
+use deepconcolic_criteria::Family;
+use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_language::Inputs;
 
 /// Over data.
 pub const OVER_DATA: &str = "any two samples count together; `run` with a radius or boxes asks for two inputs of one ball or \

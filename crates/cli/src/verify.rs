@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use deepconcolic_check::{Digest, hex};
+use deepconcolic_language::TOLERANCE;
 use deepconcolic_proofs::{Limits, Verdict, prove};
-use deepconcolic_spec::TOLERANCE;
 
 use crate::arguments::{ModelArguments, ThreadArguments};
 use crate::asked::{Answer, Asked};

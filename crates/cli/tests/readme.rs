@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use deepconcolic_spec::criteria;
 use tempfile::TempDir;
 
 /// How a command starts in the README; here the binary that was built takes its place.
@@ -146,7 +145,7 @@ fn every_path_named_in_the_map_exists() {
 fn the_guide_to_criteria_defines_every_criterion() {
     let guide = read("docs/criteria.md");
     let words = guide.split_whitespace().collect::<Vec<_>>().join(" ");
-    for criterion in criteria::ALL {
+    for criterion in deepconcolic_criteria::ALL {
         let name = criterion.name();
         let heading = format!("\n### `{name}`");
         assert!(guide.contains(&heading), "no section about {name}");

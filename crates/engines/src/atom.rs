@@ -1,7 +1,7 @@
 //! A linear comparison of neuron values, turned so that it asks for "at least 0".
 
+use deepconcolic_language::{Comparison, Input, Relation, Var};
 use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::{Comparison, Input, Relation, Var};
 
 use crate::goal::{Margin, Reason};
 
@@ -95,7 +95,7 @@ impl Scales<'_> {
     /// The atom of a comparison, which must not be `!=`.
     pub fn compile(&self, comparison: &Comparison) -> Result<Atom, Reason> {
         let unsupported = |why| Reason::Unsupported {
-            part: deepconcolic_spec::Formula::Compare(comparison.clone()).to_string(),
+            part: deepconcolic_language::Formula::Compare(comparison.clone()).to_string(),
             why,
         };
         let (factor, strict) = match comparison.relation {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use deepconcolic_spec::{Comparison, Formula, Input, Norm, Relation};
+use deepconcolic_geometry::Norm;
+use deepconcolic_language::{Comparison, Formula, Input, Relation};
 
 use crate::atom::Scales;
 use crate::goal::Reason;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use deepconcolic_spec::criteria::Change;
+use deepconcolic_criteria::Change;
 use rayon::prelude::*;
 
 use crate::goal::{Effort, Reason};

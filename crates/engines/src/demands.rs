@@ -1,6 +1,6 @@
 //! What one way of meeting a formula asks for.
 
-use deepconcolic_spec::InputBox;
+use deepconcolic_language::InputBox;
 
 use crate::atom::Atom;
 use crate::observed::Observed;

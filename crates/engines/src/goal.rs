@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use deepconcolic_spec::{Formula, Inputs, SearchSpace};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_language::{Formula, Inputs};
 
 /// How far a generated test must clear every comparison, so that another runtime's rounding gives
 /// the same answer.

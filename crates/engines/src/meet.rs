@@ -4,8 +4,8 @@
 //! There a tiny step to either side changes their signs, or their values by any factor, and hardly ever
 //! those of other neurons. It is a goal on one input with a few rows, whatever the layer's size.
 
+use deepconcolic_language::Inputs;
 use deepconcolic_network::Point;
-use deepconcolic_spec::Inputs;
 
 use crate::atom::{Atom, Term};
 use crate::goal::Effort;

@@ -1,7 +1,7 @@
 //! What the network did on the inputs of a goal, which of them may move, and affine pieces there.
 
+use deepconcolic_language::{Input, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
-use deepconcolic_spec::{Input, Observations, Var};
 
 use crate::atom::{Atom, Term};
 use crate::goal::Effort;

@@ -1,7 +1,7 @@
 //! The trees of pair criteria, made without spelling out their formulas.
 
+use deepconcolic_criteria::{Change, Scope};
 use deepconcolic_network::Point;
-use deepconcolic_spec::criteria::{Change, Scope};
 
 use crate::atom::{Scales, Term};
 use crate::goal::Reason;

@@ -7,9 +7,10 @@
 //! hyperplanes lie next to each other where these meet, and so close together that other signs hardly
 //! ever differ.
 
+use deepconcolic_criteria::{Change, Scope};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_language::Inputs;
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::criteria::{Change, Scope};
-use deepconcolic_spec::{Inputs, SearchSpace};
 
 use crate::atom::Scales;
 use crate::goal::{Effort, Margin, Reason};

@@ -1,6 +1,7 @@
 //! Where an input may lie: the domain, the ball round the root, boxes of the formula.
 
-use deepconcolic_spec::{Extent, InputBox, Norm, SearchSpace, inward};
+use deepconcolic_geometry::{Extent, Norm, SearchSpace, inward};
+use deepconcolic_language::InputBox;
 
 use crate::goal::Reason;
 

@@ -1,7 +1,7 @@
 //! Neurons of one layer that must have the same sign on both inputs of a pair.
 
+use deepconcolic_language::{Formula, Input, Linear, Relation, Var};
 use deepconcolic_network::Point;
-use deepconcolic_spec::{Formula, Input, Linear, Relation, Var};
 
 use crate::atom::Scales;
 use crate::demands::Demands;

@@ -1,7 +1,7 @@
 //! The default search: some witness, by the cheapest way that leads to one.
 
+use deepconcolic_language::Inputs;
 use deepconcolic_network::Network;
-use deepconcolic_spec::Inputs;
 
 use crate::cell;
 use crate::goal::{Effort, Goal, Outcome, Report};
@@ -19,9 +19,8 @@ const VARIANTS: usize = 4;
 /// use deepconcolic_engines::{Goal, Margin, search};
 /// use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 /// use deepconcolic_network::{NetworkBuilder, Shape};
-/// use deepconcolic_spec::{
-///     Domain, Extent, Formula, Input, Inputs, Norm, Pixels, SearchSpace,
-/// };
+/// use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+/// use deepconcolic_language::{Formula, Input, Inputs};
 ///
 /// # fn main() -> Result<(), String> {
 /// let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2])?);

@@ -1,7 +1,7 @@
 //! A goal ready to be searched: its tree, its region, the tensors it looks at.
 
+use deepconcolic_language::{Assignment, Evaluator, Formula, Inputs};
 use deepconcolic_network::{Head, Nature, Network, Point};
-use deepconcolic_spec::{Assignment, Evaluator, Formula, Inputs};
 
 use crate::atom::Scales;
 use crate::demands::Demands;

@@ -4,8 +4,8 @@
 //! inputs" is one node for a whole layer, however many neurons it has: pair criteria ask that of
 //! thousands, of which a step disturbs a few.
 
+use deepconcolic_language::{Formula, InputBox};
 use deepconcolic_network::Point;
-use deepconcolic_spec::{Formula, InputBox};
 
 use crate::atom::{Atom, Scales};
 use crate::demands::Demands;

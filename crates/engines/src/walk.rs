@@ -5,7 +5,7 @@
 //! it broke become rows, and if it broke none the next one is shorter, so that in the end it stays
 //! inside a cell, where the rows are exact.
 
-use deepconcolic_spec::Norm;
+use deepconcolic_geometry::Norm;
 
 use crate::atom::Atom;
 use crate::demands::Demands;

@@ -6,6 +6,7 @@
 //!
 //! Nothing here knows of files, requirements or searches.
 
+mod bit_set;
 pub mod bits;
 mod builder;
 mod cone;
@@ -24,6 +25,7 @@ mod vectorised;
 mod vjp;
 mod workspace;
 
+pub use bit_set::{BitSet, ones};
 pub use builder::{NetworkBuilder, Tensor};
 pub use forward::{Pass, Trace};
 pub use interval::Bounds;

@@ -2,8 +2,8 @@
 //! is executed. The programs that the other searches work on end at the logits.
 
 use deepconcolic_check::Region;
+use deepconcolic_language::{Comparison, Formula, Relation};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
-use deepconcolic_spec::{Comparison, Formula, Relation};
 
 use crate::attack::{Random, start};
 use crate::lanes::LANES;

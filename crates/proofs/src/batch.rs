@@ -8,8 +8,8 @@ use deepconcolic_check::{
     Accepted, Atom, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported,
     cases, check_each,
 };
+use deepconcolic_language::Requirement;
 use deepconcolic_network::{Element, Network, Origin, Pass, Point, Trace};
-use deepconcolic_spec::Requirement;
 use rayon::prelude::*;
 
 use crate::ascent::Ascent;

@@ -2,8 +2,8 @@
 //! fixes the unit's phase, as a split would; its multiplier becomes the factor of the condition.
 
 use deepconcolic_check::{Proof, Region, Tree, Unsupported, cases};
+use deepconcolic_language::Requirement;
 use deepconcolic_network::Network;
-use deepconcolic_spec::Requirement;
 
 use crate::ascent::{Ascent, Steps};
 use crate::attack::Walker;

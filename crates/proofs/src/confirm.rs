@@ -2,8 +2,8 @@
 //! goal.
 
 use deepconcolic_check::{Case, Region, meets};
+use deepconcolic_language::{Formula, with_single};
 use deepconcolic_network::Network;
-use deepconcolic_spec::{Formula, with_single};
 
 /// Checks points of one alternative.
 pub(crate) struct Executor<'a> {

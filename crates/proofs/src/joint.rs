@@ -11,17 +11,17 @@ mod spread;
 use std::sync::atomic::AtomicUsize;
 
 use deepconcolic_check::{Accepted, Certificate, Entry, Unsupported};
+use deepconcolic_language::{Comparison, Formula, Inputs, Quantifier, Relation, Requirement, Var};
 use deepconcolic_network::{Element, Network};
-use deepconcolic_spec::{Comparison, Formula, Inputs, Quantifier, Relation, Requirement, Var};
+use path::{Path, on_first};
+use pool::{Pool, Seen};
 use rayon::prelude::*;
+use spread::Spread;
 
 use crate::ascent::Steps;
 use crate::batch::{BatchLimits, accepted, add};
 use crate::cell::Cells;
 use crate::phases::{Effort, End};
-use path::{Path, on_first};
-use pool::{Pool, Seen};
-use spread::Spread;
 
 /// Requirements taken up at once: a fixed number, so that nothing depends on the number of threads.
 const WAVE: usize = 16;

@@ -3,10 +3,10 @@
 //! condition that one of them meets is possible. A condition that compares two inputs hangs on one for
 //! each.
 
-use deepconcolic_network::{Point, Trace};
-use deepconcolic_spec::{
+use deepconcolic_language::{
     Comparison, Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
+use deepconcolic_network::{Point, Trace};
 
 use crate::thresholds::Vain;
 

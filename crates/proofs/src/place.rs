@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepconcolic_check::{Accepted, Digest, ProvenFacts, Region, Unsupported, cases, on_logits};
+use deepconcolic_language::{Comparison, Formula, Inputs, Quantifier, Requirement, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{Comparison, Formula, Inputs, Quantifier, Requirement, Var};
 use rayon::prelude::*;
 
 use crate::batch::{BatchLimits, Prover, add};

@@ -7,8 +7,8 @@ use deepconcolic_check::{
     Accepted, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases,
     check,
 };
+use deepconcolic_language::{Formula, Requirement};
 use deepconcolic_network::{Element, Network};
-use deepconcolic_spec::{Formula, Requirement};
 use rayon::prelude::*;
 
 use crate::answer::Climb;

@@ -2,7 +2,7 @@
 //! certificate must cover is the checker's to say: [`deepconcolic_check::regions`].
 
 use deepconcolic_check::{Region, SearchBox};
-use deepconcolic_spec::{Extent, SearchSpace};
+use deepconcolic_geometry::{Extent, SearchSpace};
 
 /// Boxes that hold every input of the search space with these seeds, each with a point: the seed of a
 /// ball, a seed where the box is the whole domain, the middle of any other box.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use deepconcolic_spec::{Comparison, Input, Relation, Var};
+use deepconcolic_language::{Comparison, Input, Relation, Var};
 
 use crate::batch::Finding;
 use crate::place::Settled;

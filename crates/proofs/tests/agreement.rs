@@ -1,10 +1,10 @@
 //! What the search claims, the checker confirms and executions do not contradict.
 
 use deepconcolic_check::{Region, sha256};
+use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Binary, Dense, Max, Min, PRelu};
 use deepconcolic_network::{Network, NetworkBuilder, Shape};
 use deepconcolic_proofs::{Limits, Verdict, prove};
-use deepconcolic_spec::{RequirementFile, Signature};
 use deepconcolic_testing::{Family, Random, network};
 
 /// Slopes of their own for every neuron, and the smaller and the larger of two branches and of a

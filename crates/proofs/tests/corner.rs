@@ -2,12 +2,12 @@
 //! by a rounding error, by executions never.
 
 use deepconcolic_check::{Certificate, Expectation, Tree, check, sha256};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_language::{
+    Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
+};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{BatchLimits, Finding, Prover, regions};
-use deepconcolic_spec::{
-    Domain, Extent, Formula, Input, Inputs, Linear, Norm, Pixels, Quantifier, Relation,
-    Requirement, SearchSpace, Var,
-};
 use deepconcolic_testing::{Family, network};
 
 /// `exists x: u > h`, or `u >= h`, of a neuron of some hidden layer.

@@ -2,10 +2,10 @@
 //! largest value is found by walking from kink to kink.
 
 use deepconcolic_check::{Region, sha256};
+use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Shape};
 use deepconcolic_proofs::{Limits, Verdict, prove};
-use deepconcolic_spec::{RequirementFile, Signature};
 use deepconcolic_testing::Random;
 
 /// Weights and biases, layer by layer.

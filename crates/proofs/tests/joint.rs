@@ -2,14 +2,14 @@
 //! executions elsewhere; and nothing follows from what was tampered with.
 
 use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Region, check, sha256};
+use deepconcolic_criteria::{ALL, Decision, Family as Criterion, Parameters, Selection, Setting};
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_language::{
+    Evaluator, RecordedTest, Recording, Requirement, RequirementFile, Signature,
+};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
 use deepconcolic_proofs::{BatchLimits, Jointly, Place};
-use deepconcolic_spec::criteria::{ALL, Family as Criterion, Parameters, Selection, Setting};
-use deepconcolic_spec::{
-    Decision, Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile,
-    Signature,
-};
 use deepconcolic_testing::{Family, Random, network};
 
 /// A box round 0.

@@ -1,11 +1,10 @@
 //! Batches of neurons: the same answers as one at a time, on any number of threads.
 
 use deepconcolic_check::{Expectation, check, sha256};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_language::{Formula, Input, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{BatchLimits, Finding, Findings, Prover, regions};
-use deepconcolic_spec::{
-    Domain, Extent, Formula, Input, Inputs, Norm, Pixels, Quantifier, Requirement, SearchSpace,
-};
 use deepconcolic_testing::{Family, Random, network};
 
 fn all_neurons(network: &Network) -> Vec<(usize, usize, Requirement)> {

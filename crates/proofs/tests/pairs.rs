@@ -2,13 +2,13 @@
 //! agrees with the formulas.
 
 use deepconcolic_check::{ProvenFacts, Region, sha256};
-use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_proofs::{Place, PlaceLimits};
-use deepconcolic_spec::criteria::{ALL, BitSet, Parameters, Selection, Setting};
-use deepconcolic_spec::{
-    Decision, Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile,
-    Signature,
+use deepconcolic_criteria::{ALL, Decision, Parameters, Selection, Setting};
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_language::{
+    Evaluator, RecordedTest, Recording, Requirement, RequirementFile, Signature,
 };
+use deepconcolic_network::{BitSet, Network, Pass, Point};
+use deepconcolic_proofs::{Place, PlaceLimits};
 use deepconcolic_testing::{Family, Random, network};
 
 const RADIUS: f64 = 0.2;

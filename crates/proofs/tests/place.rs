@@ -2,11 +2,12 @@
 //! execution, and what no execution meets mostly follows.
 
 use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Region, check, sha256};
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_language::{
+    Evaluator, RecordedTest, Recording, Requirement, RequirementFile, Signature,
+};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_proofs::{Place, PlaceLimits};
-use deepconcolic_spec::{
-    Evaluator, InputSpace, RecordedTest, Recording, Requirement, RequirementFile, Signature,
-};
 use deepconcolic_testing::{Family, Random, network};
 
 fn region(network: &Network) -> Region {

@@ -2,9 +2,9 @@
 //! each change, so that it is the checker that notices and not the seal alone.
 
 use deepconcolic_check::{Certificate, Expectation, Region, Rejection, Split, Tree, check, sha256};
+use deepconcolic_language::{Requirement, RequirementFile, Signature};
 use deepconcolic_network::Network;
 use deepconcolic_proofs::{Limits, Verdict, prove};
-use deepconcolic_spec::{Requirement, RequirementFile, Signature};
 use deepconcolic_testing::{Family, network};
 
 fn requirement(network: &Network, text: &str) -> Requirement {

@@ -1,6 +1,6 @@
 //! Adversarial tests among those that neuron coverage makes near 100 images.
 
-use deepconcolic_concolic::oracle::{Judgement, Oracle, Verdict as Word};
+use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict as Word};
 
 use super::field::{Ended, Field, Quest, Start};
 use crate::cores;

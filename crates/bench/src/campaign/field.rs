@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use deepconcolic_check::Witnesses;
-use deepconcolic_concolic::{
+use deepconcolic_campaign::{
     Campaign, Choice, Limits, Passes, Scatter, Seeds, Stop, Strategy, Subject as Parts, Suite,
     first_seeds, given_seeds, means, measure,
 };
-use deepconcolic_spec::criteria::{BitSet, Family, Means, Parameters, Profile, Selection, Setting};
-use deepconcolic_spec::{Decision, Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_check::Witnesses;
+use deepconcolic_criteria::{Decision, Family, Means, Parameters, Profile, Selection, Setting};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_network::BitSet;
 use rayon::ThreadPool;
 
 use super::strategies::Milestone;
@@ -273,7 +274,7 @@ impl Field {
         ))
     }
 
-    fn percent(&self, measured: &deepconcolic_concolic::Measurement) -> f64 {
+    fn percent(&self, measured: &deepconcolic_campaign::Measurement) -> f64 {
         let (covered, total) = counts(self.family.as_ref(), &measured.covered[0]);
         100.0 * covered as f64 / total.max(1) as f64
     }

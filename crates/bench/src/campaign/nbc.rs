@@ -1,8 +1,8 @@
 //! Neuron boundaries of the paper's MNIST network, both sides, with bounds from training images.
 
-use deepconcolic_concolic::profile;
+use deepconcolic_campaign::profile;
+use deepconcolic_criteria::Profile;
 use deepconcolic_network::{Network, Point};
-use deepconcolic_spec::criteria::Profile;
 
 use super::field::{Field, Quest, Start};
 use super::nc::SEED;

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use deepconcolic_concolic::Passes;
+use deepconcolic_campaign::Passes;
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Tape, Trace};
 use rayon::ThreadPool;
 

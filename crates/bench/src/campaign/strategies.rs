@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deepconcolic_concolic::{Passes, Strategy};
+use deepconcolic_campaign::{Passes, Strategy};
 
 use super::field::{Field, Quest, Start};
 use super::nc::SEED;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use deepconcolic_formats::{LoadOptions, load};
-use deepconcolic_spec::{Error, RequirementFile, Signature};
+use deepconcolic_language::{Error, RequirementFile, Signature};
 
 use crate::error::BenchError;
 use crate::shelf::Shelf;

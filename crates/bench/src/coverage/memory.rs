@@ -1,6 +1,6 @@
 //! The most memory that is held while coverage is measured.
 
-use deepconcolic_spec::criteria::Parameters;
+use deepconcolic_criteria::Parameters;
 
 use crate::allocator::{in_use, peak};
 use crate::cores;

@@ -1,9 +1,9 @@
 //! How much room the pairs of the paper's network take.
 
+use deepconcolic_criteria::{Decision, Family, Group, Parameters, Selection, Setting};
 use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_geometry::InputSpace;
 use deepconcolic_network::{Layer, Network};
-use deepconcolic_spec::criteria::{Family, Group, Parameters, Selection, Setting};
-use deepconcolic_spec::{Decision, InputSpace};
 
 use crate::allocator::in_use;
 use crate::error::BenchError;

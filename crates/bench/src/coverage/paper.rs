@@ -1,6 +1,6 @@
 //! Neuron coverage of the first test images, as the paper's curves begin.
 
-use deepconcolic_spec::criteria::Parameters;
+use deepconcolic_criteria::Parameters;
 
 use crate::cores;
 use crate::error::BenchError;

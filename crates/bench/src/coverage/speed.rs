@@ -7,8 +7,8 @@
 use std::hint::black_box;
 use std::ops::Range;
 
+use deepconcolic_criteria::{Family, Parameters};
 use deepconcolic_network::{Pass, Point};
-use deepconcolic_spec::criteria::{Family, Parameters};
 use rayon::ThreadPool;
 
 use crate::contest::{Contest, ROUNDS, Side, print_load, time};

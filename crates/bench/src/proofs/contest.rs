@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use deepconcolic_check::{Expectation, Region, check, sha256};
 use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_language::{Property, Requirement, Signature};
 use deepconcolic_network::Network;
 use deepconcolic_proofs::{Limits, Verdict as Proven, prove};
-use deepconcolic_spec::{Property, Requirement, Signature};
 
 use crate::error::BenchError;
 use crate::shelf::Shelf;
@@ -248,7 +248,7 @@ fn answer(folder: &Path, instance: &Instance, timeout: f64) -> Result<Ended, Ben
 fn question(
     bytes: &[u8],
     network: &Network,
-) -> Result<(Requirement, Region), deepconcolic_spec::Error> {
+) -> Result<(Requirement, Region), deepconcolic_language::Error> {
     let property = Property::from_bytes(bytes)?;
     let signature = Signature::of(network);
     let requirement = property.requirement(&signature)?;

@@ -3,9 +3,9 @@
 use deepconcolic_check::{Digest, Region, sha256};
 use deepconcolic_dataset::{Dataset, OpenOptions};
 use deepconcolic_formats::{LoadOptions, load};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_network::Network;
 use deepconcolic_proofs::regions;
-use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
 
 use crate::error::BenchError;
 use crate::shelf::Shelf;

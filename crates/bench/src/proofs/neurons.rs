@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use deepconcolic_check::{Expectation, check};
+use deepconcolic_language::{Formula, Input, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{Pass, Point};
 use deepconcolic_proofs::{BatchLimits, Finding, Prover};
-use deepconcolic_spec::{Formula, Input, Inputs, Quantifier, Requirement};
 
 use super::ground::Ground;
 use crate::error::BenchError;

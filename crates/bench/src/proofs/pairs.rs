@@ -4,10 +4,11 @@
 use std::time::Instant;
 
 use deepconcolic_check::{Expectation, ProvenFacts, check};
+use deepconcolic_criteria::{ALL, Decision, Parameters, Selection, Setting};
+use deepconcolic_geometry::InputSpace;
+use deepconcolic_language::Requirement;
 use deepconcolic_network::Network;
 use deepconcolic_proofs::{BatchLimits, Place};
-use deepconcolic_spec::criteria::{ALL, Parameters, Selection, Setting};
-use deepconcolic_spec::{Decision, InputSpace, Requirement};
 
 use super::ground::Ground;
 use crate::error::BenchError;

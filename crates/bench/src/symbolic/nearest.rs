@@ -6,8 +6,8 @@ use std::time::Instant;
 use deepconcolic_engines::{
     Effort, Goal, Margin, Outcome, Reason, Report, nearest, paper_step, search,
 };
+use deepconcolic_language::{Formula, Input, Inputs};
 use deepconcolic_network::{Pass, Point};
-use deepconcolic_spec::{Formula, Input, Inputs};
 
 use super::seeds::Seeds;
 use crate::contest::print_load;

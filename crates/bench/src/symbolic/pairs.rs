@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use deepconcolic_criteria::{Change, Scope};
 use deepconcolic_engines::{Effort, Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{Change, Scope};
 
 use super::seeds::Seeds;
 use crate::contest::print_load;

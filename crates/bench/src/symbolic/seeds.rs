@@ -1,8 +1,9 @@
 //! A network with its first correctly classified images, and the scale of its layers.
 
-use deepconcolic_concolic::Inputs;
+use deepconcolic_campaign::Inputs;
+use deepconcolic_criteria::Decision;
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::{Decision, Domain, Extent, Norm, Pixels, SearchSpace};
 
 use crate::coverage::Subject;
 use crate::error::BenchError;

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use deepconcolic_network::Point;
-use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
-use deepconcolic_spec::{Comparison, Formula, Input, Relation, Requirement, Var};
+use deepconcolic_criteria::{Change, Pairs};
+use deepconcolic_language::{Comparison, Formula, Input, Relation, Requirement, Var};
+use deepconcolic_network::{BitSet, Point};
 
 use crate::answer::Answer;
 use crate::inference::joint::{self, Conjunction};

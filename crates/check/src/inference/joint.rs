@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
+use deepconcolic_language::{Comparison, Formula, Input, Var};
 use deepconcolic_network::Point;
-use deepconcolic_spec::{Comparison, Formula, Input, Var};
 
 use crate::inference::deduction::{Limit, Terms, key, sorted};
 use crate::question::{Atom, Reader, Term};
@@ -412,7 +412,7 @@ fn has_mixed(parts: &[Part]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use deepconcolic_spec::{Linear, Relation};
+    use deepconcolic_language::{Linear, Relation};
     use deepconcolic_testing::Random;
 
     use super::*;

@@ -5,9 +5,9 @@
 //! thousands of pairs of neurons from one neuron whose sign never changes. So requirements need not be
 //! named by a certificate: [`Deduction`] works out what follows.
 
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Pairs};
-use deepconcolic_spec::{Formula, Requirement, Signature};
+use deepconcolic_criteria::Pairs;
+use deepconcolic_language::{Formula, Requirement, Signature};
+use deepconcolic_network::{BitSet, Network};
 
 use crate::accepted::Accepted;
 use crate::answer::{Answer, on_logits};

@@ -2,10 +2,11 @@
 //! of such inputs. Whatever is inferred from conditions that no input of the region meets must be true of it,
 //! by trying all inputs and all pairs of inputs.
 
-use deepconcolic_spec::criteria::{BitSet, Change, Pairs, Scope};
-use deepconcolic_spec::{
+use deepconcolic_criteria::{Change, Pairs, Scope};
+use deepconcolic_language::{
     Comparison, Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
+use deepconcolic_network::BitSet;
 use deepconcolic_testing::Random;
 
 use crate::inference::deduction::{Deduction, Fact};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use deepconcolic_archive::{ADVERSARIAL_TABLE, AdversarialTable, State, SuiteTable, draw};
 use deepconcolic_check::Claim;
 use deepconcolic_dataset::arrays::NpzReader;
-use deepconcolic_spec::criteria::BitSet;
+use deepconcolic_network::BitSet;
+use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, State, SuiteTable, draw};
 
 use super::Report;
 use super::opened::Opened;
@@ -217,8 +217,8 @@ pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Resu
 pub fn profile(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<(), Failure> {
     const FILE: &str = outcome::PROFILE;
     let settings = &opened.settings;
-    let needed = plan::criterion(settings)?
-        .is_some_and(deepconcolic_spec::criteria::Criterion::needs_profile);
+    let needed =
+        plan::criterion(settings)?.is_some_and(deepconcolic_criteria::Criterion::needs_profile);
     let path = opened.dir.join(FILE);
     if !needed {
         if path.exists() {

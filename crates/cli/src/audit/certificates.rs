@@ -2,12 +2,11 @@
 //! afterwards.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot, check, regions};
-use deepconcolic_spec::criteria::BitSet;
+use deepconcolic_network::BitSet;
 use rayon::prelude::*;
 
 use super::Report;

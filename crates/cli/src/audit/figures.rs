@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use deepconcolic_archive::{Baseline, Summary};
-use deepconcolic_concolic::{Accuracy, sanity};
+use deepconcolic_campaign::{Accuracy, sanity};
+use deepconcolic_record::{Baseline, Summary};
 use serde_json::Value;
 
 use super::Report;

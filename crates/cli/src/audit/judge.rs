@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use deepconcolic_archive::Summary;
-use deepconcolic_spec::Extent;
+use deepconcolic_geometry::Extent;
+use deepconcolic_record::Summary;
 
 use super::opened::Opened;
 use super::{Report, beside, certificates, figures, origins, rows, tests};
@@ -84,7 +84,7 @@ fn scope(opened: &Opened) -> Vec<String> {
     let total: usize = family
         .groups()
         .iter()
-        .map(deepconcolic_spec::criteria::Group::total)
+        .map(deepconcolic_criteria::Group::total)
         .sum();
     let norm = space.norm.name();
     let place = match &space.extent {

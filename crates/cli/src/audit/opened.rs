@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use deepconcolic_archive::{ArchiveError, RequirementTable, SuiteTable, Summary};
+use deepconcolic_campaign::Seeds;
 use deepconcolic_check::{Digest, Witnesses};
-use deepconcolic_concolic::Seeds;
+use deepconcolic_criteria::{Decision, Family, Means};
+use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{Family, Means};
-use deepconcolic_spec::{Decision, SearchSpace};
+use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 use serde_json::Value;
 
 use crate::arguments::decision;

@@ -1,7 +1,7 @@
 //! Where a run comes from: model, data, reference data, requirements, boxes, settings and seeds are those
 //! that the folder names, as far as they are still there.
 
-use deepconcolic_concolic::{Choice, first_seeds, given_seeds};
+use deepconcolic_campaign::{Choice, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 
 use super::Report;
@@ -182,7 +182,7 @@ fn from_data(
         report.differs(RUN, "settings.domain", show(&settings.domain), show(&found));
     }
     let inputs = samples::inputs(data, &opened.decision)?;
-    let (means, _) = deepconcolic_concolic::means(&opened.network, &inputs);
+    let (means, _) = deepconcolic_campaign::means(&opened.network, &inputs);
     // Machines with other instructions round otherwise.
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * a.abs().max(b.abs());
     let all = settings.means.len() == means.layers().len()

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deepconcolic_archive::{RequirementTable, State};
 use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
-use deepconcolic_spec::Inputs;
+use deepconcolic_language::Inputs;
+use deepconcolic_record::{RequirementTable, State};
 
 use super::Report;
 use super::certificates::Proofs;

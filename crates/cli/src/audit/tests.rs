@@ -1,10 +1,10 @@
 //! `suite.npz`: every column of every test.
 
-use deepconcolic_archive::SuiteTable;
+use deepconcolic_campaign::Stage;
+use deepconcolic_campaign::oracle::{Oracle, Verdict};
 use deepconcolic_check::Audit;
-use deepconcolic_concolic::Stage;
-use deepconcolic_concolic::oracle::{Oracle, Verdict};
-use deepconcolic_spec::{Prediction, Truth};
+use deepconcolic_criteria::{Prediction, Truth};
+use deepconcolic_record::SuiteTable;
 
 use super::Report;
 use super::opened::Opened;

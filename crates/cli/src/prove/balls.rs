@@ -1,7 +1,7 @@
 //! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
 
+use deepconcolic_campaign::Campaign;
 use deepconcolic_check::Slot;
-use deepconcolic_concolic::Campaign;
 use deepconcolic_proofs::PlaceLimits;
 
 use super::Record;

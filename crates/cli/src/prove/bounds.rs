@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_check::Slot;
-use deepconcolic_spec::criteria::Means;
-use deepconcolic_spec::{Formula, Inputs, Requirement, Var};
+use deepconcolic_criteria::Means;
+use deepconcolic_language::{Formula, Inputs, Requirement, Var};
 
 use super::work::Asked;
 

@@ -1,11 +1,11 @@
 //! Asking provers: once for each question of a run, however often it is stopped. What comes of a question is
 //! taken in here and nowhere else.
 
-use deepconcolic_archive::Proof;
+use deepconcolic_campaign::{Campaign, FoundPair};
 use deepconcolic_check::{Accepted, Region, Slot};
-use deepconcolic_concolic::{Campaign, FoundPair};
+use deepconcolic_language::Requirement;
 use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits};
-use deepconcolic_spec::Requirement;
+use deepconcolic_record::Proof;
 
 use super::Record;
 use super::obstacles::LATE;

@@ -1,10 +1,10 @@
 //! Pairs of inputs that a proof finds meet what is asked as it rounds here. From where they lie, the engines
 //! search on until every sign that matters is clear of rounding.
 
-use deepconcolic_concolic::FoundPair;
+use deepconcolic_campaign::FoundPair;
+use deepconcolic_criteria::Pairs;
 use deepconcolic_engines::{Margin, PairSearch};
-use deepconcolic_spec::Extent;
-use deepconcolic_spec::criteria::Pairs;
+use deepconcolic_geometry::Extent;
 
 use super::work::Work;
 

@@ -14,16 +14,16 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use deepconcolic_archive::Proof;
+use bounds::Bounds;
+use deepconcolic_campaign::{Campaign, Limits, Seeds, Stop};
 use deepconcolic_check::{Accepted, Digest, ProvenFacts, Slot};
-use deepconcolic_concolic::{Campaign, Limits, Seeds, Stop};
-use deepconcolic_network::Network;
-use deepconcolic_spec::SearchSpace;
-use deepconcolic_spec::criteria::{BitSet, Family, Means};
+use deepconcolic_criteria::{Family, Means};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_network::{BitSet, Network};
+use deepconcolic_record::Proof;
+use obstacles::Obstacles;
 
 use crate::exit::Failure;
-use bounds::Bounds;
-use obstacles::Obstacles;
 pub use recall::{Recall, remove_needless};
 use work::Work;
 

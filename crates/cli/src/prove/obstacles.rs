@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_check::Slot;
-use deepconcolic_spec::criteria::{BitSet, Family};
+use deepconcolic_criteria::Family;
+use deepconcolic_network::BitSet;
 
 /// The reason when there was no time.
 pub const LATE: &str = "the time for proofs was up";
@@ -78,10 +79,11 @@ impl Obstacles {
 
 #[cfg(test)]
 mod tests {
-    use deepconcolic_concolic::Stop;
+    use deepconcolic_campaign::Stop;
+    use deepconcolic_criteria::Written;
+    use deepconcolic_geometry::InputSpace;
+    use deepconcolic_language::{RequirementFile, Signature};
     use deepconcolic_network::{NetworkBuilder, Shape};
-    use deepconcolic_spec::criteria::Written;
-    use deepconcolic_spec::{InputSpace, RequirementFile, Signature};
 
     use super::super::Proven;
     use super::*;

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 
+use deepconcolic_campaign::Campaign;
 use deepconcolic_check::Slot;
-use deepconcolic_concolic::Campaign;
-use deepconcolic_proofs::{Place, exists};
-use deepconcolic_spec::criteria::{BitSet, Change, Pairs};
-use deepconcolic_spec::{
+use deepconcolic_criteria::{Change, Pairs};
+use deepconcolic_language::{
     Comparison, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
+use deepconcolic_network::BitSet;
+use deepconcolic_proofs::{Place, exists};
 
 use super::Record;
 use super::consult::{How, Question};

@@ -2,14 +2,12 @@
 //! certificate is judged by the checker again: nothing is searched for twice. Certificates that no journal
 //! speaks of, because time was up or the user wanted an end, are taken over the same way.
 
-use std::collections::HashMap;
-use std::collections::VecDeque;
-use std::fs;
-use std::io;
+use std::collections::{HashMap, VecDeque};
+use std::{fs, io};
 
-use deepconcolic_archive::Proof;
+use deepconcolic_campaign::Campaign;
 use deepconcolic_check::{Certificate, Expectation, Region, check};
-use deepconcolic_concolic::Campaign;
+use deepconcolic_record::Proof;
 
 use super::work::Work;
 use super::{Proven, file};

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use deepconcolic_check::{Accepted, Digest, ProvenFacts};
-use deepconcolic_network::Network;
-use deepconcolic_spec::criteria::{BitSet, Family};
+use deepconcolic_criteria::Family;
+use deepconcolic_network::{BitSet, Network};
 use rayon::prelude::*;
 
 use super::Proven;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Instant;
 
+use deepconcolic_campaign::{Campaign, Limits};
 use deepconcolic_check::{ProvenFacts, Region, Slot};
-use deepconcolic_concolic::{Campaign, Limits};
 use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
-use deepconcolic_spec::{Inputs, Requirement};
 
 use super::bounds::Bounds;
 use super::consult::{How, Question};

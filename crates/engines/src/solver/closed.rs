@@ -1,6 +1,6 @@
 //! The nearest point of a box on the far side of one hyperplane: closed forms in three norms.
 
-use deepconcolic_spec::Norm;
+use deepconcolic_geometry::Norm;
 
 use super::Problem;
 

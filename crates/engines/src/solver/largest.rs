@@ -9,8 +9,8 @@
 //! cube that meets the rows is as near, and the one that moves least in L2 changes the fewest neurons
 //! that no row speaks of.
 
+use deepconcolic_geometry::Norm;
 use deepconcolic_simplex::{Ending, Tableau};
-use deepconcolic_spec::Norm;
 
 use super::{Problem, Solution, quadratic};
 

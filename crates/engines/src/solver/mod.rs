@@ -14,7 +14,7 @@ mod quadratic;
 pub(crate) use closed::nearest_on_one_row;
 pub(crate) use problem::{Problem, Row};
 
-use deepconcolic_spec::Norm;
+use deepconcolic_geometry::Norm;
 
 /// What a solver found.
 #[derive(Debug, Clone)]

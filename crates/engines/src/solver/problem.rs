@@ -1,6 +1,6 @@
 //! A box and rows; lower bounds and infeasibility by weighing rows.
 
-use deepconcolic_spec::Norm;
+use deepconcolic_geometry::Norm;
 
 use super::{Solution, nearest_on_one_row};
 

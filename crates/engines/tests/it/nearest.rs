@@ -1,10 +1,9 @@
 //! Distances in the seed's cell equal those of a dense program with every row.
 
 use deepconcolic_engines::{Goal, Margin, Outcome, Reason, Report, nearest, paper_step};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_language::{Formula, Input, Inputs, Linear, Relation, Var};
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::{
-    Domain, Extent, Formula, Input, Inputs, Linear, Norm, Pixels, Relation, SearchSpace, Var,
-};
 use deepconcolic_testing::Random;
 use proptest::prelude::*;
 

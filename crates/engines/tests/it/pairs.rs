@@ -1,9 +1,9 @@
 //! Pairs found in numbers are pairs by definition.
 
+use deepconcolic_criteria::{Change, Scope};
 use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_spec::criteria::{Change, Scope};
-use deepconcolic_spec::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_testing::{Family, Random, network};
 
 fn u(network: &Network, x: &[f32], layer: usize) -> Vec<f32> {

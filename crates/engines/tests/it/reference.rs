@@ -4,7 +4,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
 };
-use deepconcolic_spec::Norm;
+use deepconcolic_geometry::Norm;
 
 use crate::mlp::Piece;
 

@@ -1,10 +1,9 @@
 //! Every witness survives plain execution, whatever the network and the formula.
 
 use deepconcolic_engines::{Goal, Margin, Outcome, Report, nearest, search};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_language::{Formula, Input, Inputs, Linear, Relation, Var};
 use deepconcolic_network::{Layer, Network, Pass, Point};
-use deepconcolic_spec::{
-    Domain, Extent, Formula, Input, Inputs, Linear, Norm, Pixels, Relation, SearchSpace, Var,
-};
 use deepconcolic_testing::{Family, Random, network};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! A path through the alternatives of a formula on two inputs: what holds of each of them.
 
-use deepconcolic_spec::{Comparison, Formula, Input, Relation};
+use deepconcolic_language::{Comparison, Formula, Input, Relation};
 
 use super::pool::Seen;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use deepconcolic_language::{Comparison, Formula, Input, Linear, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
-use deepconcolic_spec::{Comparison, Formula, Input, Linear, Var};
 
 /// A run of the network on one of several inputs.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 //! part on the one input and a part on the other; where no two inputs meet all conditions, some sum of
 //! multiples of them is out of reach.
 
+use deepconcolic_language::{Comparison, Input, Linear, Relation};
 use deepconcolic_simplex::{Ending, Tableau};
-use deepconcolic_spec::{Comparison, Input, Linear, Relation};
 
 use super::path::Path;
 use super::pool::{Pool, Seen};

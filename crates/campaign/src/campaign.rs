@@ -1,0 +1,395 @@
+//! The concolic loop: as long as requirements are open, a stage makes inputs, the checker confirms
+//! them, and those that meet something new enter the suite.
+//!
+//! A campaign is a sequence of rounds. What a round does depends on the state before it and the
+//! seed of the random numbers, and all it does to the state is in its [`Round`], so a campaign that
+//! was stopped anywhere goes on from its rounds as if nothing had happened.
+
+mod admission;
+mod restoring;
+
+pub use admission::FoundPair;
+
+use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
+use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Look, Means};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_network::{BitSet, Network, Pass, Seed};
+
+use crate::Inputs;
+use crate::ascent::Ground;
+use crate::ledger::Ledger;
+use crate::limits::{Limits, Passes};
+use crate::ranking::Ranking;
+use crate::stages::{self, Strategy};
+use crate::suite::{Seeds, Stage, Suite};
+
+/// Inputs of the data that the means of layers are taken over, spread evenly.
+const SAMPLED: usize = 64;
+
+/// What a campaign works on.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// What is required.
+    pub family: &'a dyn Family,
+    /// Where tests may lie.
+    pub space: &'a SearchSpace,
+    /// What it starts from.
+    pub seeds: &'a Seeds,
+    /// The scale of each layer.
+    pub means: &'a Means,
+    /// What the network's answer is.
+    pub decision: &'a Decision,
+}
+
+/// The mean |u| of every layer over a sample of the data, and how many inputs were run for it.
+pub fn means(network: &Network, data: &dyn Inputs) -> (Means, usize) {
+    let count = data.len().min(SAMPLED);
+    let indices: Vec<usize> = (0..count).map(|i| i * data.len() / count.max(1)).collect();
+    let mut inputs = vec![0.0; count * network.input_elements()];
+    data.gather(&indices, &mut inputs);
+    let trace = network.forward(&inputs, &Pass::keep(Means::points(network)));
+    (Means::of(network, &trace), count)
+}
+
+/// A test that a round added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// The input.
+    pub input: Vec<f32>,
+    /// Number of its root seed.
+    pub root: usize,
+    /// The test it was made from.
+    pub parent: usize,
+}
+
+/// What a round did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// Its stage.
+    pub stage: Stage,
+    /// All passes made up to its end.
+    pub passes: Passes,
+    /// The tests it added.
+    pub tests: Vec<Added>,
+    /// Requirements that pairs of tests meet, by their numbers in the suite.
+    pub pairs: Vec<PairClaim>,
+    /// Requirements that were aimed at one by one.
+    pub tried: Vec<Slot>,
+    /// Why some requirements cannot be handled by the engines, each once.
+    pub reasons: Vec<String>,
+    /// Requirements met by the margin for the first time.
+    pub gain: usize,
+}
+
+/// Why a campaign ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Everything is covered, or every stage has done what it can.
+    Complete,
+    /// Time was up.
+    Budget,
+    /// No more passes were allowed.
+    Executions,
+    /// The user wanted an end.
+    Interrupted,
+}
+
+impl Stop {
+    /// What it is called in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Budget => "budget",
+            Self::Executions => "executions",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A round, its tests, and the standing of its pairs.
+type Played = (Round, Vec<Confirmed>, Vec<Standing>);
+
+/// Stands where a guide would, for requirements that nobody climbs to.
+struct Nobody;
+
+impl Guide for Nobody {
+    fn met(&self, _: Look<'_>, _: &[BitSet], _: Clearance, _: &mut dyn FnMut(usize, usize)) {}
+
+    fn values(&self, _: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+        out.extend(slots.iter().map(|_| f32::NEG_INFINITY));
+    }
+
+    fn pull(&self, _: Look<'_>, _: usize, _: &[u32], _: f32, _: &mut Vec<Seed<f32>>) -> f64 {
+        0.0
+    }
+}
+
+/// A campaign under way.
+pub struct Campaign<'a> {
+    subject: Subject<'a>,
+    /// None for pairs of neurons.
+    guide: Option<&'a dyn Guide>,
+    strategy: Strategy,
+    rng_seed: u64,
+    suite: Suite,
+    ledger: Ledger,
+    passes: Passes,
+    progress: stages::Progress,
+    ranking: Ranking,
+    /// Whether to stop before the symbolic stage.
+    holding: bool,
+    /// Requirements that pairs of tests meet.
+    claims: Vec<PairClaim>,
+    /// Why some requirements cannot be handled.
+    reasons: Vec<String>,
+    /// Tests added last, which the next round's ranking takes in.
+    fresh: usize,
+}
+
+impl<'a> Campaign<'a> {
+    /// Runs the seeds, as far as the limits allow, and marks what they cover. `sampled` inputs were
+    /// run before, for the means.
+    pub fn new(
+        subject: Subject<'a>,
+        strategy: Strategy,
+        rng_seed: u64,
+        sampled: usize,
+        limits: &Limits<'_>,
+    ) -> Result<Self, String> {
+        let guide = match (subject.family.pairs(), strategy) {
+            (None, _) => Some(subject.family.guide()?),
+            (Some(_), Strategy::Cascade) => None,
+            (Some(_), _) => {
+                return Err("pairs of neurons are searched by the cascade only".into());
+            }
+        };
+        let mut campaign = Self {
+            subject,
+            guide,
+            strategy,
+            rng_seed,
+            suite: Suite::default(),
+            ledger: Ledger::new(subject.family),
+            passes: Passes {
+                forward: sampled,
+                ..Passes::default()
+            },
+            progress: stages::Progress::new(subject.family),
+            ranking: Ranking::default(),
+            holding: false,
+            claims: Vec::new(),
+            reasons: Vec::new(),
+            fresh: 0,
+        };
+        campaign.measure(limits);
+        if campaign.guide.is_some() {
+            campaign.ranking = Ranking::new(campaign.ledger.open());
+        }
+        campaign.fresh = campaign.suite.len();
+        Ok(campaign)
+    }
+
+    fn witnesses(&self) -> Witnesses<'a> {
+        Witnesses {
+            network: self.subject.network,
+            family: self.subject.family,
+            guide: self.guide,
+            space: self.subject.space,
+            seeds: self.subject.seeds.values(),
+            means: self.subject.means,
+            decision: self.subject.decision,
+        }
+    }
+
+    fn measure(&mut self, limits: &Limits<'_>) {
+        /// Seeds run at a time.
+        const BATCH: usize = 64;
+        let seeds: Vec<&[f32]> = self.subject.seeds.iter().collect();
+        while self.suite.len() < seeds.len() {
+            let first = self.suite.len();
+            let count = BATCH.min(limits.left(self.passes)).min(seeds.len() - first);
+            if count == 0 || limits.is_over() {
+                return;
+            }
+            let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+            let batch = &seeds[first..first + count];
+            let confirmed = self.witnesses().confirm_seeds(batch, open, uncovered);
+            self.passes.forward += count;
+            for (i, seed) in confirmed.iter().enumerate() {
+                self.ledger.enter(seed);
+                self.suite.add(seed, first + i, None, Stage::Measure);
+            }
+        }
+    }
+
+    /// The tests so far.
+    pub fn suite(&self) -> &Suite {
+        &self.suite
+    }
+
+    /// The scale of each layer.
+    pub fn means(&self) -> &'a Means {
+        self.subject.means
+    }
+
+    /// What is open.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The requirements that pairs of tests were found to meet.
+    pub fn claims(&self) -> &[PairClaim] {
+        &self.claims
+    }
+
+    /// Why some requirements cannot be handled by the engines, each once.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    /// Work done.
+    pub fn passes(&self) -> Passes {
+        self.passes
+    }
+
+    fn claim<'b>(&'b self, test: &'b Added) -> Claim<'b> {
+        Claim {
+            input: &test.input,
+            root: self.subject.seeds.input(test.root),
+        }
+    }
+
+    /// Judges claims about pairs of tests.
+    fn stand<'b>(
+        &self,
+        claims: &[PairClaim],
+        input: &dyn Fn(u32) -> &'b [f32],
+    ) -> Result<Vec<Standing>, String> {
+        let judge = PairJudge {
+            network: self.subject.network,
+            family: self.subject.family,
+            space: self.subject.space,
+            seeds: self.subject.seeds.values(),
+            means: self.subject.means,
+        };
+        judge.judge(claims, input)
+    }
+
+    /// The one way the state changes.
+    fn take(&mut self, round: &Round, tests: &[Confirmed], standings: &[Standing]) -> usize {
+        let mut gain = 0;
+        for (added, test) in round.tests.iter().zip(tests) {
+            gain += self.ledger.enter(test);
+            self.suite
+                .add(test, added.root, Some(added.parent), round.stage);
+        }
+        for (claim, &standing) in round.pairs.iter().zip(standings) {
+            let gained = self.ledger.enter_pair(claim.slot, standing);
+            gain += usize::from(gained == Standing::Firm);
+            self.claims.push(*claim);
+        }
+        for reason in &round.reasons {
+            if !self.reasons.contains(reason) {
+                self.reasons.push(reason.clone());
+            }
+        }
+        self.passes = round.passes;
+        self.fresh = tests.len();
+        self.progress.take(round);
+        gain
+    }
+
+    /// The stage that works next, if any is left.
+    pub fn stage(&self) -> Option<Stage> {
+        let open = self.ledger.open_count();
+        if open == 0 {
+            return None;
+        }
+        let stage = self.progress.stage(self.strategy, open)?;
+        (stage != Stage::Symbolic || !self.holding).then_some(stage)
+    }
+
+    /// Whether [`run`](Self::run) ends before the symbolic stage, so that proofs can take off its hands
+    /// what cannot be met.
+    pub fn hold_symbolic(&mut self, holding: bool) {
+        self.holding = holding;
+    }
+
+    /// Takes requirements off the search that were proven to be infeasible.
+    pub fn set_aside(&mut self, slots: impl Iterator<Item = Slot>) {
+        for slot in slots {
+            self.ledger.set_aside(slot);
+        }
+    }
+
+    /// Runs rounds to the end. Each is handed to `record` before its tests count; an error there
+    /// ends the campaign.
+    pub fn run<E>(
+        &mut self,
+        limits: &Limits<'_>,
+        mut record: impl FnMut(&Self, &Round) -> Result<(), E>,
+    ) -> Result<Stop, E> {
+        while let Some(stage) = self.stage() {
+            if limits.is_interrupted() {
+                return Ok(Stop::Interrupted);
+            }
+            if limits.is_late() {
+                return Ok(Stop::Budget);
+            }
+            let Some((round, tests, standings)) = self.round(stage, limits) else {
+                return Ok(Stop::Executions);
+            };
+            // A round that was cut short is dropped whole, so that going on later repeats it in full.
+            if limits.is_interrupted() {
+                return Ok(Stop::Interrupted);
+            }
+            if limits.is_late() {
+                return Ok(Stop::Budget);
+            }
+            self.take(&round, &tests, &standings);
+            record(self, &round)?;
+        }
+        Ok(Stop::Complete)
+    }
+
+    /// One round; none when there are no passes left for it.
+    fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
+        if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {
+            return None;
+        }
+        let ground = Ground {
+            network: self.subject.network,
+            family: self.subject.family,
+            // Climbers are not sent for pairs.
+            guide: self.guide.unwrap_or(&Nobody),
+            means: self.subject.means,
+            open: self.ledger.open(),
+        };
+        let mut passes = self.passes;
+        if !matches!(stage, Stage::Random | Stage::Pairs) {
+            self.ranking.update(&ground, &self.suite);
+            // What it costs a campaign that was never stopped; one that was starts it anew.
+            passes.forward += self.fresh;
+        }
+        let setting = stages::Setting {
+            ground,
+            space: self.subject.space,
+            seeds: self.subject.seeds,
+            suite: &self.suite,
+            rng_seed: self.rng_seed,
+            ranking: &self.ranking,
+        };
+        let found = self
+            .progress
+            .propose(stage, &setting, &mut passes, limits)?;
+        let draft = self.draft(found.proposals, found.pairs, passes);
+        let (mut round, tests, standings) = draft.played(stage, found.tried);
+        round.reasons = found.reasons;
+        round
+            .reasons
+            .retain(|reason| !self.reasons.contains(reason));
+        Some((round, tests, standings))
+    }
+}

@@ -1,0 +1,85 @@
+//! Several criteria measured in one pass over inputs.
+
+use deepconcolic_criteria::{Decision, Family, Profile};
+use deepconcolic_geometry::Together;
+use deepconcolic_network::{BitSet, Network, Pass, Point};
+
+use crate::Inputs;
+use crate::answers::Answers;
+use crate::batches::each_batch;
+
+/// What inputs cover.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// For each family, the slots covered, group by group.
+    pub covered: Vec<Vec<BitSet>>,
+    /// What the network says of the inputs.
+    pub answers: Answers,
+}
+
+/// Runs all inputs once and measures every family on the traces. Inputs without an answer cover nothing;
+/// requirements on two inputs are met by any two.
+pub fn measure(
+    network: &Network,
+    inputs: &dyn Inputs,
+    families: &[&dyn Family],
+    decision: &Decision,
+) -> Measurement {
+    measure_together(network, inputs, families, decision, &Together::any())
+}
+
+/// The same, where two inputs count together only where they may.
+pub fn measure_together(
+    network: &Network,
+    inputs: &dyn Inputs,
+    families: &[&dyn Family],
+    decision: &Decision,
+    together: &Together,
+) -> Measurement {
+    let mut points = Vec::new();
+    for point in families.iter().flat_map(|family| family.points()) {
+        if !points.contains(&point) {
+            points.push(point);
+        }
+    }
+    let mut tallies: Vec<_> = families.iter().map(|family| family.tally()).collect();
+    let mut answers = Answers::new(decision);
+    let mut run: Vec<usize> = Vec::new();
+    let not_finite = each_batch(network, inputs, inputs.len(), &points, |numbers, trace| {
+        for (sample, &number) in numbers.iter().enumerate() {
+            let logits = trace.sample(Point::Logits, sample);
+            answers.observe(number, logits, inputs.truth(number).as_ref());
+        }
+        for tally in &mut tallies {
+            tally.observe(trace);
+        }
+        run.extend(numbers);
+    });
+    answers.not_finite = not_finite;
+    for tally in &mut tallies {
+        let rerun = |tests: &[usize], points: &[Point]| {
+            let numbers: Vec<usize> = tests.iter().map(|&test| run[test]).collect();
+            let mut x = vec![0.0; tests.len() * network.input_elements()];
+            inputs.gather(&numbers, &mut x);
+            network.forward(&x, &Pass::keep(points.iter().copied()))
+        };
+        tally.finish(&rerun, together);
+    }
+    Measurement {
+        covered: tallies
+            .iter()
+            .map(|tally| tally.covered().to_vec())
+            .collect(),
+        answers,
+    }
+}
+
+/// The profile of the first so many inputs.
+pub fn profile(network: &Network, inputs: &dyn Inputs, count: usize) -> Profile {
+    let mut profile = Profile::new(network);
+    let points: Vec<Point> = Profile::points(network).collect();
+    each_batch(network, inputs, count, &points, |_, trace| {
+        profile.observe(trace);
+    });
+    profile
+}

@@ -1,0 +1,123 @@
+//! One requirement at a time, from the test that is nearest to it.
+
+use deepconcolic_check::Slot;
+use deepconcolic_criteria::Confinement;
+
+use super::{Progress, Setting, Yield, schedule};
+use crate::ascent::{Climber, climb};
+use crate::limits::{Limits, Passes};
+use crate::random::Random;
+use crate::reach::Reach;
+
+/// How often every open requirement is aimed at, at most: first from the test nearest to it, then
+/// from places drawn at random, as long as that is cheap.
+const SWEEPS: usize = 4;
+/// Passes that a further sweep may cost. Thousands of requirements left are mostly impossible: on the
+/// network that this was measured on, a second sweep brought three of 3,588.
+const CHEAP: usize = 20_000;
+/// Requirements aimed at in a round.
+const BATCH: usize = 64;
+/// Steps of a climber.
+const STEPS: usize = 12;
+
+/// Whether there is another sweep after so many, with so much open.
+pub(super) fn goes_on(sweeps: usize, open: usize) -> bool {
+    sweeps == 0 || (sweeps < SWEEPS && open * (2 * STEPS + 2) <= CHEAP)
+}
+
+/// The best points on the way to the next requirements in line, and which those were. No
+/// requirement means that all open ones were aimed at.
+pub(super) fn propose(
+    setting: &Setting<'_>,
+    progress: &Progress,
+    passes: &mut Passes,
+    limits: &Limits<'_>,
+) -> Option<Yield> {
+    // A climber costs a run and a derivative a step, a last run, and one to confirm it.
+    let each = 2 * STEPS + 2;
+    let left = limits.left(*passes);
+    let count = BATCH.min(left / each).max(1);
+    let steps = STEPS.min((left / count).saturating_sub(2) / 2);
+    if steps == 0 {
+        return None;
+    }
+    let next = setting.ranking.nearest(&progress.tried, count);
+    let mut climbers: Vec<Climber<'_>> = next
+        .iter()
+        .filter_map(|&slot| climber(setting, slot, progress))
+        .collect();
+    climb(
+        &setting.ground,
+        &mut climbers,
+        &schedule(setting.space, steps),
+        passes,
+        limits,
+    );
+    Some(Yield {
+        proposals: super::proposals(climbers),
+        tried: next,
+        ..Yield::default()
+    })
+}
+
+fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {
+    let turn = progress.sweeps;
+    let (group, number) = (slot.group as usize, slot.slot as usize);
+    let guide = setting.ground.guide;
+    if guide.refusal(group, number).is_some() {
+        return None;
+    }
+    let confinement = guide.confinement(group, number, turn);
+    let (mut root, mut parent, mut start) = setting.start(slot, confinement.as_ref());
+    let names = [
+        setting.rng_seed,
+        progress.rounds,
+        group as u64,
+        number as u64,
+    ];
+    let mut random = Random::of(&names);
+    if turn > 0 && confinement.is_none() {
+        root = random.below(setting.seeds.len());
+        parent = root;
+    }
+    let seed = setting.seeds.input(root);
+    let reach = Reach::new(setting.space, seed, confinement.as_ref(), turn)?;
+    if turn > 0 {
+        start = reach.draw(&mut random);
+    }
+    let targets = vec![(group, vec![slot.slot])];
+    Some(Climber::new(root, parent, reach, start, targets, random))
+}
+
+impl Setting<'_> {
+    /// Where a search for a requirement starts: root, parent and point.
+    fn start(&self, slot: Slot, confinement: Option<&Confinement>) -> (usize, usize, Vec<f32>) {
+        let seed = |number: usize| (number, number, self.seeds.input(number).to_vec());
+        match (confinement, self.ranking.best(slot)) {
+            (Some(&Confinement::Seed(number)), _) => seed(number),
+            (_, Some(best)) => {
+                let test = &self.suite.tests()[best];
+                (test.root, best, test.input.clone())
+            }
+            // No test has a value: all lie outside the box it is confined to.
+            (Some(Confinement::Box(low, high)), None) => seed(self.nearest_seed(low, high)),
+            (None, None) => seed(0),
+        }
+    }
+
+    /// The seed that is nearest to a box.
+    fn nearest_seed(&self, low: &[f32], high: &[f32]) -> usize {
+        let distance = |number: usize| {
+            let seed = self.seeds.input(number);
+            let inside: Vec<f32> = seed
+                .iter()
+                .zip(low.iter().zip(high))
+                .map(|(x, (&low, &high))| x.max(low).min(high))
+                .collect();
+            self.space.distance(seed, &inside)
+        };
+        let all = (0..self.seeds.len()).map(|number| (distance(number), number));
+        all.min_by(|a, b| a.0.total_cmp(&b.0))
+            .map_or(0, |(_, number)| number)
+    }
+}

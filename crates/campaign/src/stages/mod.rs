@@ -1,0 +1,198 @@
+//! The stages of a campaign: each proposes inputs for what is open.
+
+mod ascend;
+mod focus;
+mod pairs;
+mod paper;
+mod random;
+mod symbolic;
+
+pub use random::Scatter;
+
+use deepconcolic_check::Slot;
+use deepconcolic_criteria::Family;
+use deepconcolic_geometry::{Extent, Norm, SearchSpace};
+use deepconcolic_network::BitSet;
+
+use crate::ascent::{Climber, Ground};
+use crate::campaign::Round;
+use crate::limits::{Limits, Passes};
+use crate::ranking::Ranking;
+use crate::suite::{Seeds, Stage, Suite};
+
+/// Which stages work, in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Cheapest first; each stage sees only what those before it left open.
+    Cascade,
+    /// Inputs drawn from the search region: what the others are compared with.
+    Random,
+    /// The paper's Algorithm 1, as written.
+    Paper,
+}
+
+/// What stages look at.
+pub(crate) struct Setting<'a> {
+    pub ground: Ground<'a>,
+    pub space: &'a SearchSpace,
+    pub seeds: &'a Seeds,
+    pub suite: &'a Suite,
+    pub rng_seed: u64,
+    pub ranking: &'a Ranking,
+}
+
+/// An input that a stage thinks well of.
+pub(crate) struct Proposal {
+    pub input: Vec<f32>,
+    pub root: usize,
+    pub parent: usize,
+}
+
+/// Tests round one root, and the requirements that two of them meet together.
+pub(crate) struct PairProposal {
+    pub root: usize,
+    pub tests: Vec<Vec<f32>>,
+    /// Requirement, and the numbers of both tests here.
+    pub pairs: Vec<(Slot, usize, usize)>,
+}
+
+/// What a stage brings in a round.
+#[derive(Default)]
+pub(crate) struct Yield {
+    pub proposals: Vec<Proposal>,
+    pub pairs: Vec<PairProposal>,
+    /// Requirements that were aimed at one by one; none when all were before.
+    pub tried: Vec<Slot>,
+    /// Why some cannot be handled.
+    pub reasons: Vec<String>,
+}
+
+/// How far the stages have come.
+pub(crate) struct Progress {
+    /// Rounds so far: names the random numbers of the next.
+    rounds: u64,
+    /// Rounds of `Ascend` in a row that brought little.
+    stale: usize,
+    /// Requirements aimed at one by one so far, and how often all of them were.
+    tried: Vec<BitSet>,
+    sweeps: usize,
+    /// Whether the symbolic stage has aimed at all.
+    done: bool,
+    /// Whether requirements are pairs of neurons.
+    pairs: bool,
+    /// Passes up to the last round.
+    passes: usize,
+}
+
+impl Progress {
+    pub fn new(family: &dyn Family) -> Self {
+        let groups = family.groups().iter();
+        Self {
+            rounds: 0,
+            stale: 0,
+            tried: groups.map(|group| BitSet::new(group.slots())).collect(),
+            sweeps: 0,
+            done: false,
+            pairs: family.pairs().is_some(),
+            passes: 0,
+        }
+    }
+
+    /// The stage that is next, while so much is open.
+    pub fn stage(&self, strategy: Strategy, open: usize) -> Option<Stage> {
+        match strategy {
+            Strategy::Random => Some(Stage::Random),
+            Strategy::Paper => (!self.done).then_some(Stage::Paper),
+            Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
+            Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
+            Strategy::Cascade if focus::goes_on(self.sweeps, open) => Some(Stage::Focus),
+            Strategy::Cascade => (!self.done).then_some(Stage::Symbolic),
+        }
+    }
+
+    /// Takes a round into account.
+    pub fn take(&mut self, round: &Round) {
+        self.rounds += 1;
+        let spent = round.passes.total() - self.passes;
+        self.passes = round.passes.total();
+        match round.stage {
+            Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
+            Stage::Ascend => self.stale = 0,
+            Stage::Focus | Stage::Symbolic | Stage::Pairs | Stage::Paper => {
+                for slot in &round.tried {
+                    self.tried[slot.group as usize].insert(slot.slot as usize);
+                }
+                if round.tried.is_empty() {
+                    self.end_sweep(round.stage);
+                }
+            }
+            Stage::Measure | Stage::Random | Stage::Prove => {}
+        }
+    }
+
+    /// Every open requirement was aimed at.
+    fn end_sweep(&mut self, stage: Stage) {
+        if stage == Stage::Focus {
+            self.sweeps += 1;
+        } else {
+            self.done = true;
+        }
+        for tried in &mut self.tried {
+            *tried = BitSet::new(tried.len());
+        }
+    }
+
+    /// What a stage brings; none when no passes are left for it.
+    pub fn propose(
+        &self,
+        stage: Stage,
+        setting: &Setting<'_>,
+        passes: &mut Passes,
+        limits: &Limits<'_>,
+    ) -> Option<Yield> {
+        let plain = |proposals: Vec<Proposal>| Yield {
+            proposals,
+            ..Yield::default()
+        };
+        match stage {
+            Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits).map(plain),
+            Stage::Focus => focus::propose(setting, self, passes, limits),
+            Stage::Symbolic => symbolic::propose(setting, self, passes, limits),
+            Stage::Pairs => pairs::propose(setting, self, passes, limits),
+            Stage::Paper => paper::propose(setting, self, passes, limits),
+            Stage::Random | Stage::Measure | Stage::Prove => {
+                random::propose(setting, self.rounds, *passes, limits).map(plain)
+            }
+        }
+    }
+}
+
+/// Steps from coarse to fine, as parts of the reach. In units of the domain's width the first is
+/// this, or all of a smaller radius; the last is a twentieth of the first.
+fn schedule(space: &SearchSpace, steps: usize) -> Vec<f32> {
+    const FIRST: f32 = 0.4;
+    const LAST: f32 = 0.05;
+    let first = match space.extent {
+        // Radii in other norms are no widths; their first step is the whole radius.
+        Extent::Balls(radius) if space.norm == Norm::Linf => (FIRST / radius as f32).min(1.0),
+        Extent::Balls(_) => 1.0,
+        Extent::Domain | Extent::Boxes(_) => FIRST,
+    };
+    let last = steps.saturating_sub(1).max(1) as f32;
+    (0..steps)
+        .map(|step| first * LAST.powf(step as f32 / last))
+        .collect()
+}
+
+/// The best points that climbers passed, of those that met something.
+fn proposals(climbers: Vec<Climber<'_>>) -> Vec<Proposal> {
+    let found = climbers.into_iter().filter_map(|climber| {
+        let best = climber.best.filter(|best| best.gain > 0)?;
+        Some(Proposal {
+            input: best.input,
+            root: climber.root,
+            parent: climber.parent,
+        })
+    });
+    found.collect()
+}

@@ -1,0 +1,232 @@
+//! One requirement at a time, symbolically: the engines search the linear pieces round the tests that
+//! are nearest to it.
+
+use deepconcolic_check::Slot;
+use deepconcolic_criteria::Look;
+use deepconcolic_engines::{Effort, Goal, Margin, Outcome, Reason, search};
+use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_network::Pass;
+use rayon::prelude::*;
+
+use super::{PairProposal, Progress, Proposal, Setting, Yield};
+use crate::limits::{Limits, Passes};
+
+/// Requirements aimed at in a round.
+const BATCH: usize = 16;
+/// Passes that one of them may cost. Walking to a witness takes a few dozen; a goal that needs more is
+/// deep, and its cells are mostly empty.
+const EACH: usize = 160;
+/// Passes that an engine may make beyond the number it is given: rows of one solve and a run.
+const STEP: usize = 64;
+/// Further seeds that a requirement on one input is searched from.
+const MORE_ROOTS: usize = 3;
+/// Seeds run at a time.
+const SEEDS: usize = 64;
+/// Seeds that a requirement on two inputs is searched from.
+const PAIR_STARTS: usize = 4;
+
+/// What came of one goal.
+struct Aimed {
+    slot: Slot,
+    root: usize,
+    parent: usize,
+    /// One input, or two.
+    inputs: Vec<Vec<f32>>,
+}
+
+/// Witnesses of the next requirements in line, and which those were.
+pub(super) fn propose(
+    setting: &Setting<'_>,
+    progress: &Progress,
+    passes: &mut Passes,
+    limits: &Limits<'_>,
+) -> Option<Yield> {
+    let goal = EACH + STEP + 2;
+    let left = limits.left(*passes);
+    if left < goal {
+        return None;
+    }
+    // Further seeds as far as the passes go: all seeds are looked at first.
+    let others = setting.seeds.len().saturating_sub(1).min(MORE_ROOTS);
+    let paid = left.saturating_sub(setting.seeds.len()) / goal;
+    let more = others.min(paid.saturating_sub(1));
+    let left = if more > 0 {
+        left - setting.seeds.len()
+    } else {
+        left
+    };
+    let count = BATCH.min(left / ((1 + more) * goal));
+    let next = setting.ranking.nearest(&progress.tried, count);
+    let roots = more_roots(setting, &next, more, passes);
+    let found: Vec<(Effort, Result<Option<Aimed>, Reason>)> = next
+        .par_iter()
+        .zip(&roots)
+        .map(|(&slot, roots)| {
+            if limits.is_over() {
+                return (Effort::default(), Ok(None));
+            }
+            aim(setting, slot, roots)
+        })
+        .collect();
+    let mut result = Yield {
+        tried: next,
+        ..Yield::default()
+    };
+    for (effort, outcome) in found {
+        passes.spend(effort);
+        match outcome {
+            Ok(Some(aimed)) => result.add(aimed),
+            Ok(None) => {}
+            Err(reason) => result.reasons.push(reason.to_string()),
+        }
+    }
+    result.reasons.dedup();
+    Some(result)
+}
+
+impl Yield {
+    fn add(&mut self, aimed: Aimed) {
+        let Aimed {
+            slot, root, parent, ..
+        } = aimed;
+        let mut inputs = aimed.inputs.into_iter();
+        match (inputs.next(), inputs.next()) {
+            (Some(input), None) => self.proposals.push(Proposal {
+                input,
+                root,
+                parent,
+            }),
+            (Some(first), Some(second)) => self.pairs.push(PairProposal {
+                root,
+                tests: vec![first, second],
+                pairs: vec![(slot, 0, 1)],
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// For each slot on one input, the seeds nearest to meeting it: what cannot be met round the best test may
+/// be met round another.
+fn more_roots(
+    setting: &Setting<'_>,
+    slots: &[Slot],
+    most: usize,
+    passes: &mut Passes,
+) -> Vec<Vec<usize>> {
+    let mut best: Vec<Vec<(f32, usize)>> = vec![Vec::new(); slots.len()];
+    if most > 0 {
+        let ground = &setting.ground;
+        let pass = Pass::keep(ground.family.points());
+        let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
+        passes.forward += seeds.len();
+        let mut value = Vec::new();
+        for (batch, inputs) in seeds.chunks(SEEDS).enumerate() {
+            let trace = ground.network.forward(&inputs.concat(), &pass);
+            for sample in 0..inputs.len() {
+                let look = Look {
+                    trace: &trace,
+                    sample,
+                    means: ground.means,
+                };
+                for (best, slot) in best.iter_mut().zip(slots) {
+                    value.clear();
+                    let group = slot.group as usize;
+                    ground.guide.values(look, group, &[slot.slot], &mut value);
+                    best.push((value[0], batch * SEEDS + sample));
+                }
+            }
+        }
+    }
+    best.into_iter()
+        .map(|mut seeds| {
+            seeds.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            seeds.into_iter().map(|(_, seed)| seed).take(most).collect()
+        })
+        .collect()
+}
+
+/// Searches round the best test, then round further seeds.
+fn aim(
+    setting: &Setting<'_>,
+    slot: Slot,
+    roots: &[usize],
+) -> (Effort, Result<Option<Aimed>, Reason>) {
+    let (group, number) = (slot.group as usize, slot.slot as usize);
+    let Ok(requirement) = setting.ground.family.requirement(group, number) else {
+        return (Effort::default(), Ok(None));
+    };
+    let first = starts(setting, slot, requirement.inputs);
+    let tried = first.0;
+    let (mut effort, mut outcome) = search_from(setting, slot, &requirement, first);
+    if requirement.inputs == Inputs::One {
+        for &root in roots.iter().filter(|&&root| root != tried) {
+            if !matches!(outcome, Ok(None)) {
+                break;
+            }
+            let start = setting.seeds.input(root).to_vec();
+            let (spent, found) =
+                search_from(setting, slot, &requirement, (root, root, vec![start]));
+            effort += spent;
+            outcome = found;
+        }
+    }
+    (effort, outcome)
+}
+
+fn search_from(
+    setting: &Setting<'_>,
+    slot: Slot,
+    requirement: &Requirement,
+    (root, parent, starts): (usize, usize, Vec<Vec<f32>>),
+) -> (Effort, Result<Option<Aimed>, Reason>) {
+    let formula = requirement.goal();
+    let starts: Vec<&[f32]> = starts.iter().map(Vec::as_slice).collect();
+    let report = search(
+        setting.ground.network,
+        &Goal {
+            formula: &formula,
+            inputs: requirement.inputs,
+            root: setting.seeds.input(root),
+            starts: &starts,
+            space: setting.space,
+            means: setting.ground.means.layers(),
+            margin: Margin::default(),
+            most: Some(EACH),
+        },
+    );
+    let outcome = match report.outcome {
+        Outcome::Witness(witness) => Ok(Some(Aimed {
+            slot,
+            root,
+            parent,
+            inputs: witness.inputs,
+        })),
+        Outcome::GaveUp(Reason::NotFound { .. }) => Ok(None),
+        Outcome::GaveUp(reason) => Err(reason),
+    };
+    (report.effort, outcome)
+}
+
+/// Root, parent and the points whose cells are tried.
+fn starts(setting: &Setting<'_>, slot: Slot, inputs: Inputs) -> (usize, usize, Vec<Vec<f32>>) {
+    let seed = |number: usize| setting.seeds.input(number).to_vec();
+    match (inputs, setting.ranking.best(slot)) {
+        (Inputs::One, Some(best)) => {
+            let test = &setting.suite.tests()[best];
+            let mut starts = vec![test.input.clone()];
+            if best != test.root {
+                starts.push(seed(test.root));
+            }
+            (test.root, best, starts)
+        }
+        (Inputs::One, None) => (0, 0, vec![seed(0)]),
+        // The region of a pair is the ball round one root, so all starts must be near it.
+        (Inputs::Two, _) => {
+            let root = slot.slot as usize % setting.seeds.len();
+            let near = setting.suite.tests().iter().filter(|t| t.root == root);
+            let starts = near.take(PAIR_STARTS).map(|t| t.input.clone());
+            (root, root, starts.collect())
+        }
+    }
+}

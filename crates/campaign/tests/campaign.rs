@@ -1,0 +1,275 @@
+//! Campaigns on random networks: limits hold, nothing depends on where a campaign was stopped or on
+//! threads, and what is claimed survives a look from outside.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deepconcolic_campaign::{
+    Campaign, Inputs, Limits, Noise, Round, Seeds, Stage, Stop, Strategy, Subject, means,
+};
+use deepconcolic_check::Witnesses;
+use deepconcolic_criteria::{
+    self, Decision, Family, Means, Parameters, Profile, Selection, Setting,
+};
+use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
+use deepconcolic_network::Network;
+use deepconcolic_testing::{Family as Kind, network};
+
+const SEEDS: usize = 3;
+
+struct Scene {
+    network: Network,
+    space: SearchSpace,
+    seeds: Seeds,
+    means: Means,
+    family: Box<dyn Family>,
+    decision: Decision,
+}
+
+fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> Scene {
+    let network = network(kind, seed);
+    let n = network.input_elements();
+    let domain = Domain::uniform(n, -1.0, 1.0).unwrap();
+    let data = Noise::new(domain.clone(), 40, seed);
+    let indices: Vec<usize> = (0..SEEDS).map(|s| 2 * s + 1).collect();
+    let mut inputs = vec![0.0; SEEDS * n];
+    data.gather(&indices, &mut inputs);
+    let profile: Profile = deepconcolic_campaign::profile(&network, &data, 10);
+    let (means, sampled) = means(&network, &data);
+    assert_eq!(sampled, 40);
+    let space = SearchSpace::of(domain, Pixels::Single, norm, extent);
+    let rows: Vec<Vec<f32>> = inputs.chunks(n).map(<[f32]>::to_vec).collect();
+    let decision = Decision::shown(&network);
+    let setting = Setting {
+        network: &network,
+        selection: &Selection::everything(&network),
+        parameters: &Parameters {
+            sections: 5,
+            radius: Some(0.2),
+            norm,
+            ..Parameters::default()
+        },
+        decision: &decision,
+        seeds: &rows,
+        space: &space.units,
+        profile: Some(&profile),
+    };
+    let family = deepconcolic_criteria::find(criterion)
+        .unwrap()
+        .family(&setting)
+        .unwrap();
+    Scene {
+        seeds: Seeds::new(indices, inputs, n),
+        network,
+        space,
+        means,
+        family,
+        decision,
+    }
+}
+
+impl Scene {
+    fn campaign(&self, strategy: Strategy, limits: &Limits<'_>) -> Campaign<'_> {
+        let subject = Subject {
+            network: &self.network,
+            family: self.family.as_ref(),
+            space: &self.space,
+            seeds: &self.seeds,
+            means: &self.means,
+            decision: &self.decision,
+        };
+        Campaign::new(subject, strategy, 7, 0, limits).unwrap()
+    }
+
+    fn run(&self, strategy: Strategy, executions: usize) -> (Campaign<'_>, Vec<Round>, Stop) {
+        let limits = at_most(executions);
+        let mut campaign = self.campaign(strategy, &limits);
+        let (rounds, stop) = go_on(&mut campaign, &limits);
+        (campaign, rounds, stop)
+    }
+}
+
+fn at_most(executions: usize) -> Limits<'static> {
+    Limits {
+        executions: Some(executions),
+        ..Limits::default()
+    }
+}
+
+fn go_on(campaign: &mut Campaign<'_>, limits: &Limits<'_>) -> (Vec<Round>, Stop) {
+    let mut rounds = Vec::new();
+    let stop = campaign.run(limits, |_, round| {
+        rounds.push(round.clone());
+        Ok::<(), ()>(())
+    });
+    (rounds, stop.unwrap())
+}
+
+fn scenes() -> Vec<Scene> {
+    let settings = [
+        ("nc", Norm::Linf, Extent::Balls(0.3)),
+        ("nbc", Norm::Linf, Extent::Domain),
+        ("kmnc", Norm::L2, Extent::Balls(0.5)),
+        ("tknc", Norm::L1, Extent::Balls(1.0)),
+        ("safety", Norm::Linf, Extent::Balls(0.2)),
+        ("ssc", Norm::Linf, Extent::Balls(0.5)),
+        ("vvc", Norm::L2, Extent::Balls(1.0)),
+    ];
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        for (criterion, norm, extent) in settings.clone() {
+            all.push(scene(kind, 3, criterion, norm, extent));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_campaign_restored_after_any_round_ends_the_same() {
+    for scene in scenes() {
+        let limits = at_most(3000);
+        let (whole, rounds, stop) = scene.run(Strategy::Cascade, 3000);
+        for cut in [0, 1, rounds.len() / 2, rounds.len()] {
+            let cut = cut.min(rounds.len());
+            let mut again = scene.campaign(Strategy::Cascade, &limits);
+            for round in &rounds[..cut] {
+                again.restore(round).unwrap();
+            }
+            assert_eq!(go_on(&mut again, &limits), (rounds[cut..].to_vec(), stop));
+            assert_eq!(again.suite(), whole.suite());
+            assert_eq!(again.ledger(), whole.ledger());
+            assert_eq!(again.passes(), whole.passes());
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let scene = scene(Kind::Image, 1, "nbc", Norm::Linf, Extent::Balls(0.4));
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap()
+            .install(|| scene.run(Strategy::Cascade, 4000).0.suite().clone())
+    };
+    assert_eq!(on(1), on(3));
+}
+
+#[test]
+fn passes_stay_within_their_limit() {
+    for scene in scenes() {
+        for most in [1, 5, 60, 777, 2000] {
+            for strategy in [Strategy::Cascade, Strategy::Random, Strategy::Paper] {
+                if scene.family.pairs().is_some() && strategy != Strategy::Cascade {
+                    continue;
+                }
+                let (campaign, _, stop) = scene.run(strategy, most);
+                let made = campaign.passes().total();
+                assert!(made <= most, "{made} of {most}");
+                // What is left would not have paid for a goal or a climber and its start.
+                assert!(
+                    stop == Stop::Complete || made + 500 > most,
+                    "{made} of {most}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
+    for scene in scenes() {
+        let (campaign, rounds, _) = scene.run(Strategy::Cascade, 4000);
+        let witnesses = Witnesses {
+            network: &scene.network,
+            family: scene.family.as_ref(),
+            guide: scene.family.guide().ok(),
+            space: &scene.space,
+            seeds: scene.seeds.values(),
+            means: &scene.means,
+            decision: &scene.decision,
+        };
+        let tests = campaign.suite().tests();
+        let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
+        let audit = witnesses.audit(&inputs, campaign.claims()).unwrap();
+        let ledger = campaign.ledger();
+        let firm = audit.covered_count() - audit.fragile_count();
+        let found = (ledger.covered_count(), ledger.total() - ledger.open_count());
+        if scene.family.pairs().is_some() {
+            // Tests also make pairs that nobody looked for.
+            assert!(audit.covered_count() >= found.0 && firm >= found.1);
+        } else {
+            assert_eq!((audit.covered_count(), firm), found);
+        }
+        for (number, test) in tests.iter().enumerate() {
+            assert_eq!(test.prediction, audit.predictions[number]);
+            let root = scene.seeds.input(test.root);
+            match test.parent {
+                None => assert_eq!((test.stage, test.input.as_slice()), (Stage::Measure, root)),
+                Some(parent) => {
+                    assert!(parent < number);
+                    assert_eq!(scene.space.violation(&test.input, root), None);
+                }
+            }
+        }
+        // Every test that was added brought something; a pair needs two.
+        assert!(rounds.iter().all(|r| 2 * r.gain >= r.tests.len()));
+    }
+}
+
+#[test]
+fn a_test_that_was_tampered_with_is_not_restored() {
+    let scene = scene(Kind::Relu, 2, "nbc", Norm::Linf, Extent::Domain);
+    let (_, rounds, _) = scene.run(Strategy::Cascade, 3000);
+    let number = rounds.iter().position(|r| !r.tests.is_empty()).unwrap();
+    let restore = |round: &Round| {
+        let mut campaign = scene.campaign(Strategy::Cascade, &Limits::default());
+        for earlier in &rounds[..number] {
+            campaign.restore(earlier).unwrap();
+        }
+        campaign.restore(round)
+    };
+    let round = &rounds[number];
+    assert!(restore(round).is_ok());
+    let mut outside = round.clone();
+    outside.tests[0].input[0] = 1.5;
+    assert!(restore(&outside).unwrap_err().contains("domain"));
+    let mut useless = round.clone();
+    useless.tests[0].input = scene.seeds.input(useless.tests[0].root).to_vec();
+    assert!(restore(&useless).is_err());
+}
+
+#[test]
+fn an_interrupted_round_leaves_no_trace() {
+    let scene = scene(Kind::Image, 2, "nbc", Norm::Linf, Extent::Domain);
+    let flag = AtomicBool::new(false);
+    let limits = Limits {
+        interrupt: Some(&flag),
+        ..Limits::default()
+    };
+    let mut campaign = scene.campaign(Strategy::Cascade, &limits);
+    let mut seen = 0;
+    let stop = campaign.run(&limits, |_, _| {
+        seen += 1;
+        flag.store(seen == 2, Ordering::Relaxed);
+        Ok::<(), ()>(())
+    });
+    assert_eq!((stop, seen), (Ok(Stop::Interrupted), 2));
+    let before = campaign.suite().clone();
+    assert_eq!(
+        go_on(&mut campaign, &limits),
+        (Vec::new(), Stop::Interrupted)
+    );
+    assert_eq!(*campaign.suite(), before);
+}
+
+#[test]
+fn the_cascade_misses_nothing_that_chance_finds() {
+    // So few inputs that thousands of draws visit almost every cell.
+    for seed in 0..6 {
+        let scene = scene(Kind::Relu, seed, "nbc", Norm::Linf, Extent::Domain);
+        let covered = |strategy| scene.run(strategy, 3000).0.ledger().covered_count();
+        assert!(
+            covered(Strategy::Cascade) >= covered(Strategy::Random),
+            "{seed}"
+        );
+    }
+}

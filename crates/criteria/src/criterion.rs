@@ -1,0 +1,166 @@
+//! What a criterion is: a name, and for a network a family of requirements that can be counted,
+//! named, printed, and measured over a suite without being spelled out.
+
+use deepconcolic_geometry::{InputSpace, Together};
+use deepconcolic_language::{Formula, Inputs, Requirement};
+use deepconcolic_network::{BitSet, Network, Point, Trace};
+
+use super::guide::Guide;
+use super::pair::Change;
+use super::parameters::{Parameters, Scope};
+use super::profile::Profile;
+use super::selection::Selection;
+use crate::Decision;
+
+/// A coverage criterion, before it meets a network.
+pub trait Criterion: Sync {
+    /// What it is called on the command line.
+    fn name(&self) -> &'static str;
+
+    /// When one of its requirements is met, in one sentence.
+    fn definition(&self) -> &'static str;
+
+    /// Whether it compares with bounds seen in profile data.
+    fn needs_profile(&self) -> bool {
+        false
+    }
+
+    /// Its requirements for a network, or why there are none.
+    fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String>;
+}
+
+/// What a criterion is applied to.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Which neurons requirements are wanted for.
+    pub selection: &'a Selection,
+    /// The criterion's knobs.
+    pub parameters: &'a Parameters,
+    /// What the network's answer is.
+    pub decision: &'a Decision,
+    /// The inputs that regions are built round.
+    pub seeds: &'a [Vec<f32>],
+    /// How distances between inputs are measured.
+    pub space: &'a InputSpace,
+    /// Bounds seen in data, for the criteria that compare with them.
+    pub profile: Option<&'a Profile>,
+}
+
+/// The requirements of one layer (for pair criteria: of one pair of layers).
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The hidden layer it is reported under, `0..`; for pairs, the decision's. `None` for
+    /// requirements on the network as a whole.
+    pub layer: Option<usize>,
+    /// Slots that are numbered here but required of nobody: neurons not selected, sections of a
+    /// neuron that never moves.
+    pub void: BitSet,
+}
+
+impl Group {
+    /// A group in which every slot is a requirement.
+    pub fn full(layer: Option<usize>, slots: usize) -> Self {
+        Self {
+            layer,
+            void: BitSet::new(slots),
+        }
+    }
+
+    /// Numbered slots.
+    pub fn slots(&self) -> usize {
+        self.void.len()
+    }
+
+    /// Requirements.
+    pub fn total(&self) -> usize {
+        self.slots() - self.void.count()
+    }
+}
+
+/// The requirements of a criterion on a network.
+pub trait Family: Send + Sync {
+    /// The groups, in the order of the layers.
+    fn groups(&self) -> &[Group];
+
+    /// What a person calls one requirement: `layer:neuron` and what is asked of it.
+    fn label(&self, group: usize, slot: usize) -> String;
+
+    /// One requirement as a formula, or why the language cannot say it.
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String>;
+
+    /// The pairs of neurons that its slots stand for, if it is a family of pairs.
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        None
+    }
+
+    /// What must be kept of a run to measure it.
+    fn points(&self) -> Vec<Point>;
+
+    /// An empty suite's measurement.
+    fn tally(&self) -> Box<dyn Tally + '_>;
+
+    /// What steers a search towards its requirements, or why they cannot be searched for this way.
+    fn guide(&self) -> Result<&dyn Guide, String>;
+
+    /// How many inputs a requirement speaks of.
+    fn inputs(&self, _group: usize, _slot: usize) -> Inputs {
+        match self.pairs() {
+            Some(_) => Inputs::Two,
+            None => Inputs::One,
+        }
+    }
+
+    /// What the user should know about how requirements were counted.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// How the slots of a pair criterion stand for neurons, so that searches need not read it off formulas
+/// as long as a layer.
+pub trait Pairs {
+    /// How the condition and the decision change.
+    fn changes(&self) -> (Change, Change);
+
+    /// Whose signs must stay.
+    fn scope(&self) -> Scope;
+
+    /// The hidden layers of a group's conditions and decisions.
+    fn layers(&self, group: usize) -> (usize, usize);
+
+    /// Condition and decision of a slot.
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
+
+    /// What a slot asks of two inputs, where of the signs that must stay only those of some neurons
+    /// of the condition's layer are asked about. Fewer make it easier to meet.
+    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula;
+
+    /// The decisions of a group that have the same conditions as this one.
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize>;
+
+    /// The slot of a condition and a decision, if they are connected.
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
+}
+
+/// Runs some of the tests seen so far again, by number, keeping these tensors.
+pub type Rerun<'a> = dyn Fn(&[usize], &[Point]) -> Trace<f32> + Sync + 'a;
+
+/// Coverage of a suite that grows.
+pub trait Tally: Send {
+    /// Adds the tests of a trace, in order.
+    fn observe(&mut self, trace: &Trace<f32>);
+
+    /// Settles what needs the whole suite; nothing to do for one-input requirements. Two tests count
+    /// together only where they may.
+    fn finish(&mut self, _rerun: &Rerun<'_>, _together: &Together) {}
+
+    /// The slots covered, group by group.
+    fn covered(&self) -> &[BitSet];
+
+    /// Two tests that cover a slot together, once a suite is settled; for one-input requirements none.
+    fn shown_by(&self, _group: usize, _slot: usize) -> Option<(usize, usize)> {
+        None
+    }
+}

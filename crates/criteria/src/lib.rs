@@ -1,0 +1,58 @@
+//! The coverage criteria of the field, by name: each a family of requirements that counts, names,
+//! measures and steers itself. To add one: a file here, a line in [`ALL`].
+//!
+//! [`Decision`] says what a network's answer is, and when an answer is another.
+
+mod boundary;
+mod criterion;
+mod decision;
+mod guide;
+mod kmnc;
+mod lipschitz;
+mod nc;
+mod neuron;
+mod pair;
+mod parameters;
+mod patterns;
+mod profile;
+mod region;
+mod safety;
+mod selection;
+mod ssc;
+mod svc;
+mod tknc;
+mod vsc;
+mod vvc;
+mod written;
+
+pub use criterion::{Criterion, Family, Group, Pairs, Rerun, Setting, Tally};
+pub use decision::{Decision, Departure, Prediction, Rule, Truth, UNSTATED};
+pub use guide::{Clearance, Confinement, Guide, Look, Means};
+pub use pair::Change;
+pub use parameters::{LipschitzOutput, Parameters, Scope};
+pub use profile::{LayerProfile, Profile};
+pub use region::{Ball, Region};
+pub use selection::Selection;
+pub use written::Written;
+
+/// Every criterion there is.
+pub const ALL: &[&dyn Criterion] = &[
+    &nc::Nc,
+    &boundary::Nbc,
+    &boundary::Snac,
+    &kmnc::Kmnc,
+    &tknc::Tknc,
+    &ssc::Ssc,
+    &vsc::Vsc,
+    &svc::Svc,
+    &vvc::Vvc,
+    &lipschitz::Lipschitz,
+    &safety::Safety,
+];
+
+/// The criterion with this name.
+pub fn find(name: &str) -> Option<&'static dyn Criterion> {
+    ALL.iter()
+        .copied()
+        .find(|criterion| criterion.name() == name)
+}

@@ -1,0 +1,243 @@
+//! Lipschitz continuity, by its refutation: two inputs whose outputs differ more than c times as
+//! much as they do themselves.
+
+use deepconcolic_geometry::{InputSpace, Norm, Together};
+use deepconcolic_language::{
+    Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
+};
+use deepconcolic_network::{BitSet, Point, Trace};
+use rayon::prelude::*;
+
+use super::criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+use super::guide::Guide;
+use super::parameters::LipschitzOutput;
+use super::region::{Ball, Region};
+use crate::Prediction;
+
+/// The criterion.
+pub struct Lipschitz;
+
+impl Criterion for Lipschitz {
+    fn name(&self) -> &'static str {
+        "lipschitz"
+    }
+
+    fn definition(&self) -> &'static str {
+        "per region: some two tests of it have |f(x1) - f(x2)| > c |x1 - x2|, f the logits, inputs \
+         in units of the domain's width (--constant c, --ratio-norm, --lipschitz-output); without \
+         --radius the region is the domain, else the ball round each seed"
+    }
+
+    fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
+        let parameters = setting.parameters;
+        if !matches!(parameters.ratio_norm, Norm::Linf | Norm::L1 | Norm::L2) {
+            return Err("--ratio-norm must be linf, l1 or l2".into());
+        }
+        let regions = match parameters.radius {
+            None => vec![(Region::Domain, None)],
+            Some(radius) => setting
+                .seeds
+                .iter()
+                .map(|seed| {
+                    let logit = own_logit(setting, seed)?;
+                    let ball = Ball {
+                        centre: seed.clone(),
+                        radius,
+                        norm: parameters.norm,
+                    };
+                    Ok((Region::Ball(ball), logit))
+                })
+                .collect::<Result<_, String>>()?,
+        };
+        if parameters.radius.is_none() && parameters.lipschitz_output == LipschitzOutput::Label {
+            return Err("--lipschitz-output label is the label of a seed; give --radius".into());
+        }
+        Ok(Box::new(Slopes {
+            groups: vec![Group::full(None, regions.len())],
+            regions,
+            norm: parameters.ratio_norm,
+            output: parameters.lipschitz_output,
+            constant: parameters.constant,
+            space: setting.space.clone(),
+            logits: setting.network.layers().len() + 2,
+            classes: setting.network.elements(Point::Logits),
+        }))
+    }
+}
+
+/// The logit of a seed's own label, if it is asked about.
+fn own_logit(setting: &Setting<'_>, seed: &[f32]) -> Result<Option<usize>, String> {
+    match setting.decision.predict(&setting.network.logits(seed)) {
+        _ if setting.parameters.lipschitz_output == LipschitzOutput::All => Ok(None),
+        _ if setting.network.elements(Point::Logits) == 1 => Ok(Some(0)),
+        Prediction::Class(class) => Ok(Some(class)),
+        _ => Err(
+            "--lipschitz-output label is the logit of a seed's class, and not every seed has one"
+                .into(),
+        ),
+    }
+}
+
+struct Slopes {
+    regions: Vec<(Region, Option<usize>)>,
+    groups: Vec<Group>,
+    norm: Norm,
+    output: LipschitzOutput,
+    constant: f64,
+    space: InputSpace,
+    logits: usize,
+    classes: usize,
+}
+
+impl Slopes {
+    /// The logits that are compared in a region.
+    fn outputs(&self, label: Option<usize>) -> Vec<usize> {
+        match (self.output, label) {
+            (LipschitzOutput::Label, Some(label)) => vec![label],
+            _ => (0..self.classes).collect(),
+        }
+    }
+
+    /// |f(x1) - f(x2)| > c |x1 - x2|.
+    fn exceeds(&self, outputs: &[usize], first: &Test, second: &Test) -> bool {
+        let unit = InputSpace {
+            widths: vec![1.0; outputs.len()],
+            pixels: deepconcolic_geometry::Pixels::Single,
+        };
+        let pick = |test: &Test| {
+            outputs
+                .iter()
+                .map(|&o| test.logits[o])
+                .collect::<Vec<f32>>()
+        };
+        let change = self.norm.distance(&pick(first), &pick(second), &unit);
+        // Cheap to refute: no distance is below 0.
+        change > 0.0
+            && change > self.constant * self.norm.distance(&first.input, &second.input, &self.space)
+    }
+}
+
+impl Family for Slopes {
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Err("it asks for two inputs at once, which no search here looks for yet".into())
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, _: usize, slot: usize) -> String {
+        match &self.regions[slot].0 {
+            Region::Domain => "domain".into(),
+            Region::Ball(_) => format!("seed {slot}"),
+        }
+    }
+
+    /// In the norm L-infinity the outputs differ by more than c times the inputs if one output does
+    /// by more than c times every input element, whichever way round.
+    fn requirement(&self, _: usize, slot: usize) -> Result<Requirement, String> {
+        if self.norm != Norm::Linf {
+            return Err(format!(
+                "a ratio in the norm {} is not linear in the inputs",
+                self.norm.name()
+            ));
+        }
+        let (region, label) = &self.regions[slot];
+        let difference = |layer: usize, neuron: usize, factor: f64| {
+            let mut linear = Linear::variable(Var::v(Input::First, layer, neuron));
+            let other = Linear::variable(Var::v(Input::Second, layer, neuron));
+            linear.add(-1.0, &other);
+            linear.scaled(factor)
+        };
+        let steeper = |output: usize, up: f64| {
+            let elements = self.space.widths.iter().enumerate();
+            let elements = elements.flat_map(|(e, &w)| [(e, w), (e, -w)]);
+            Formula::And(
+                elements
+                    .filter(|(_, w)| *w != 0.0)
+                    .map(|(element, width)| {
+                        let mut lead = difference(self.logits, output, up);
+                        lead.add(-self.constant / width, &difference(1, element, 1.0));
+                        Formula::compare(lead, Relation::Gt)
+                    })
+                    .collect(),
+            )
+        };
+        let outputs = self.outputs(*label);
+        let cases = outputs
+            .iter()
+            .flat_map(|&o| [steeper(o, 1.0), steeper(o, -1.0)]);
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::Two,
+            formula: Formula::And(vec![
+                region.formula(Input::First, &self.space)?,
+                region.formula(Input::Second, &self.space)?,
+                Formula::Or(cases.collect()),
+            ]),
+        })
+    }
+
+    fn points(&self) -> Vec<Point> {
+        vec![Point::Input, Point::Logits]
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        Box::new(SlopeTally {
+            family: self,
+            tests: Vec::new(),
+            covered: vec![BitSet::new(self.regions.len())],
+        })
+    }
+}
+
+struct Test {
+    input: Vec<f32>,
+    logits: Vec<f32>,
+}
+
+/// Holds the inputs: a pair can be of any two tests, so this costs a distance for each pair of tests
+/// in a region.
+struct SlopeTally<'a> {
+    family: &'a Slopes,
+    tests: Vec<Test>,
+    covered: Vec<BitSet>,
+}
+
+impl Tally for SlopeTally<'_> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        self.tests.extend((0..trace.samples()).map(|s| Test {
+            input: trace.sample(Point::Input, s).to_vec(),
+            logits: trace.sample(Point::Logits, s).to_vec(),
+        }));
+    }
+
+    fn finish(&mut self, _: &Rerun<'_>, _: &Together) {
+        let family = self.family;
+        let met: Vec<usize> = (0..family.regions.len())
+            .into_par_iter()
+            .filter(|&slot| {
+                let (region, label) = &family.regions[slot];
+                let outputs = family.outputs(*label);
+                let inside: Vec<&Test> = self
+                    .tests
+                    .iter()
+                    .filter(|test| region.contains(&test.input, &family.space))
+                    .collect();
+                inside.par_iter().enumerate().any(|(i, first)| {
+                    let rest = &inside[i + 1..];
+                    rest.iter()
+                        .any(|second| family.exceeds(&outputs, first, second))
+                })
+            })
+            .collect();
+        for slot in met {
+            self.covered[0].insert(slot);
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+}

@@ -1,0 +1,384 @@
+//! Families with so many requirements for each neuron, measured one layer at a time: what nc, nbc,
+//! snac, kmnc and tknc share.
+
+use deepconcolic_language::{Formula, Inputs, Quantifier, Requirement};
+use deepconcolic_network::{BitSet, Point, Seed, Trace, ones, vectorised};
+use rayon::prelude::*;
+
+use super::criterion::{Family, Group, Setting, Tally};
+use super::guide::{Clearance, Guide, Look};
+
+/// Which neurons are being judged, and by what.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub layer: usize,
+    /// The first of the neurons.
+    pub first: usize,
+    /// The sample's [`Rule::bar`].
+    pub bar: f32,
+}
+
+/// One requirement: which neuron, and what of it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub layer: usize,
+    pub neuron: usize,
+    pub part: usize,
+}
+
+/// Neighbours to beat.
+#[derive(Clone, Copy)]
+pub(super) struct Rivals {
+    /// For a neuron outside the top.
+    pub outside: usize,
+    /// For one inside; none when everybody is.
+    pub inside: Option<usize>,
+}
+
+impl Rivals {
+    /// The one a value is measured against.
+    fn of(self, value: f32, values: &[f32]) -> Option<usize> {
+        if value >= values[self.outside] {
+            self.inside
+        } else {
+            Some(self.outside)
+        }
+    }
+}
+
+/// Tests one layer's neurons.
+pub(super) trait Rule: Send + Sync {
+    /// Requirements for each neuron: slot `neuron * each + part`.
+    fn each(&self) -> usize {
+        1
+    }
+
+    /// Which side of the activation it looks at.
+    fn point(&self, layer: usize) -> Point {
+        Point::Pre(layer)
+    }
+
+    /// What its neurons are judged by that only the whole layer of a sample can tell.
+    fn bar(&self, _values: &[f32]) -> f32 {
+        0.0
+    }
+
+    /// Which tensor a search moves to change a neuron's value.
+    fn lever(&self, layer: usize) -> Point {
+        self.point(layer)
+    }
+
+    /// The neighbours that a neuron is compared with, for rules that compare: the one to beat for
+    /// those that do not yet meet the rule, and for those that do.
+    fn rivals(&self, _values: &[f32]) -> Option<Rivals> {
+        None
+    }
+
+    /// How far a neuron is beyond what is asked of it (below 0: short of it), and whether that
+    /// grows or falls with its value: 1 or -1. A rule with rivals is given the value to beat.
+    fn excess(&self, at: Asked, value: f32, rival: f32) -> (f32, f32);
+
+    /// Marks what one sample covers among the neurons `first..first + values.len()` of a layer;
+    /// `first` is a multiple of 64 and `covered` begins at that neuron's first slot.
+    fn mark(&self, at: At, values: &[f32], covered: &mut [u64]);
+
+    /// Whether a slot of a selected neuron is no requirement.
+    fn is_void(&self, _layer: usize, _neuron: usize, _part: usize) -> bool {
+        false
+    }
+
+    /// What is asked of the neuron, for a label; empty if there is but one thing.
+    fn part_name(&self, _layer: usize, _neuron: usize, _part: usize) -> String {
+        String::new()
+    }
+
+    /// The condition on one input.
+    fn formula(&self, layer: usize, neuron: usize, part: usize) -> Result<Formula, String>;
+
+    /// What the user should know.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A rule applied to the selected neurons of a network.
+pub(super) struct NeuronFamily<R> {
+    rule: R,
+    groups: Vec<Group>,
+    names: Vec<String>,
+    layers: Vec<usize>,
+}
+
+impl<R: Rule> NeuronFamily<R> {
+    pub fn new(setting: &Setting<'_>, rule: R) -> Result<Self, String> {
+        let layers: Vec<usize> = setting.selection.layers().collect();
+        if layers.is_empty() {
+            return Err("the network has no hidden layer to cover".into());
+        }
+        let each = rule.each();
+        let mut groups = Vec::new();
+        for &layer in &layers {
+            let neurons = setting.network.layers()[layer].neurons();
+            let mut group = Group::full(Some(layer), neurons * each);
+            for neuron in 0..neurons {
+                let selected = setting.selection.has(layer, neuron);
+                for part in 0..each {
+                    if !selected || rule.is_void(layer, neuron, part) {
+                        group.void.insert(neuron * each + part);
+                    }
+                }
+            }
+            groups.push(group);
+        }
+        Ok(Self {
+            names: layers
+                .iter()
+                .map(|&l| setting.network.layers()[l].name().to_owned())
+                .collect(),
+            rule,
+            groups,
+            layers,
+        })
+    }
+}
+
+impl<R: Rule> NeuronFamily<R> {
+    /// With the logits for one more layer, if the parameters ask for it.
+    pub fn and_logits(mut self, setting: &Setting<'_>) -> Self {
+        if setting.parameters.with_logits {
+            let slots = setting.network.elements(Point::Logits) * self.rule.each();
+            self.groups.push(Group::full(None, slots));
+            self.names.push("output".into());
+            self.layers.push(setting.network.layers().len());
+        }
+        self
+    }
+
+    /// The tensor a group is judged by; the logits have no activation.
+    fn point(&self, group: usize) -> Point {
+        match self.groups[group].layer {
+            Some(layer) => self.rule.point(layer),
+            None => Point::Logits,
+        }
+    }
+}
+
+impl<R: Rule> Family for NeuronFamily<R> {
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, group: usize, slot: usize) -> String {
+        let (neuron, part) = (slot / self.rule.each(), slot % self.rule.each());
+        let part = self.rule.part_name(self.layers[group], neuron, part);
+        let space = if part.is_empty() { "" } else { " " };
+        format!("{}:{neuron}{space}{part}", self.names[group])
+    }
+
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
+        let (neuron, part) = (slot / self.rule.each(), slot % self.rule.each());
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::One,
+            formula: self.rule.formula(self.layers[group], neuron, part)?,
+        })
+    }
+
+    fn points(&self) -> Vec<Point> {
+        (0..self.groups.len()).map(|g| self.point(g)).collect()
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        let covered = self.groups.iter().map(|g| BitSet::new(g.slots())).collect();
+        Box::new(NeuronTally {
+            family: self,
+            covered,
+        })
+    }
+
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Ok(self)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.rule.notes()
+    }
+}
+
+/// What one sample's layer looks like to a rule.
+struct Sight<'a, R> {
+    rule: &'a R,
+    layer: usize,
+    values: &'a [f32],
+    rivals: Option<Rivals>,
+}
+
+impl<R: Rule> Sight<'_, R> {
+    /// The excess of a slot, its direction, and the neighbour it depends on too.
+    fn excess(&self, slot: usize) -> (f32, f32, Option<usize>) {
+        let each = self.rule.each();
+        let (neuron, part) = (slot / each, slot % each);
+        let layer = self.layer;
+        let value = self.values[neuron];
+        let rival = self.rivals.and_then(|rivals| rivals.of(value, self.values));
+        let bar = rival.map_or(f32::NEG_INFINITY, |rival| self.values[rival]);
+        let asked = Asked {
+            layer,
+            neuron,
+            part,
+        };
+        let (excess, direction) = self.rule.excess(asked, value, bar);
+        (excess, direction, rival)
+    }
+}
+
+impl<R: Rule> NeuronFamily<R> {
+    fn sight<'a>(&'a self, look: Look<'a>, group: usize) -> Sight<'a, R> {
+        let values = look.at(self.point(group));
+        Sight {
+            rule: &self.rule,
+            layer: self.layers[group],
+            values,
+            rivals: self.rule.rivals(values),
+        }
+    }
+
+    fn lever(&self, group: usize) -> Point {
+        match self.groups[group].layer {
+            Some(layer) => self.rule.lever(layer),
+            None => Point::Logits,
+        }
+    }
+}
+
+impl<R: Rule> Guide for NeuronFamily<R> {
+    fn met(
+        &self,
+        look: Look<'_>,
+        among: &[BitSet],
+        clearance: Clearance,
+        into: &mut dyn FnMut(usize, usize),
+    ) {
+        for (group, among) in among.iter().enumerate() {
+            let sight = self.sight(look, group);
+            let margin = look.means.margin(sight.layer + 2) as f32;
+            let bar = self.rule.bar(sight.values);
+            let size = block(self.rule.each());
+            let mut words = vec![0u64; size / 64 * self.rule.each()];
+            for (block, values) in sight.values.chunks(size).enumerate() {
+                let first = block * size;
+                let at = At {
+                    layer: sight.layer,
+                    first,
+                    bar,
+                };
+                let start = first / 64 * self.rule.each();
+                let wanted = &among.words()[start..];
+                if wanted.iter().take(words.len()).all(|&w| w == 0) {
+                    continue;
+                }
+                words.fill(0);
+                vectorised(
+                    #[inline(always)]
+                    || self.rule.mark(at, values, &mut words),
+                );
+                for (word, wanted) in words.iter_mut().zip(wanted) {
+                    *word &= wanted;
+                }
+                for bit in ones(&words) {
+                    let slot = start * 64 + bit;
+                    if clearance == Clearance::Exact || sight.excess(slot).0 >= margin {
+                        into(group, slot);
+                    }
+                }
+            }
+        }
+    }
+
+    fn values(&self, look: Look<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
+        let sight = self.sight(look, group);
+        let scale = look.means.scale(sight.layer + 2) as f32;
+        out.extend(
+            slots
+                .iter()
+                .map(|&slot| sight.excess(slot as usize).0 / scale),
+        );
+    }
+
+    fn pull(
+        &self,
+        look: Look<'_>,
+        group: usize,
+        slots: &[u32],
+        enough: f32,
+        seeds: &mut Vec<Seed<f32>>,
+    ) -> f64 {
+        let sight = self.sight(look, group);
+        let weight = 1.0 / look.means.scale(sight.layer + 2) as f32;
+        let point = self.lever(group);
+        let seed = |element, weight| Seed {
+            point,
+            element,
+            weight,
+        };
+        let mut total = 0.0;
+        for &slot in slots {
+            let (excess, direction, rival) = sight.excess(slot as usize);
+            let value = excess * weight;
+            total += f64::from(value.min(enough));
+            if value < enough {
+                let neuron = slot as usize / self.rule.each();
+                seeds.push(seed(neuron, direction * weight));
+                seeds.extend(rival.map(|rival| seed(rival, -direction * weight)));
+            }
+        }
+        total
+    }
+}
+
+struct NeuronTally<'a, R> {
+    family: &'a NeuronFamily<R>,
+    covered: Vec<BitSet>,
+}
+
+/// Neurons handled at a time, a multiple of 64: their state (16 KiB at most) stays in the nearest
+/// cache while samples stream past, and no two threads share a word.
+fn block(each: usize) -> usize {
+    const BITS: usize = 1 << 17;
+    (BITS / each.max(1) / 64 * 64).clamp(64, 1024)
+}
+
+impl<R: Rule> Tally for NeuronTally<'_, R> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        let rule = &self.family.rule;
+        for (group, covered) in self.covered.iter_mut().enumerate() {
+            let layer = self.family.layers[group];
+            let values = trace.get(self.family.point(group));
+            let neurons = values.len() / trace.samples().max(1);
+            let bars: Vec<f32> = values
+                .par_chunks_exact(neurons.max(1))
+                .map(|row| rule.bar(row))
+                .collect();
+            let size = block(rule.each());
+            let words = size / 64 * rule.each();
+            let blocks = covered.words_mut().par_chunks_mut(words).enumerate();
+            blocks.for_each(|(block, covered)| {
+                let first = block * size;
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
+                            let part = &row[first..neurons.min(first + size)];
+                            rule.mark(At { layer, first, bar }, part, covered);
+                        }
+                    },
+                );
+            });
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+}

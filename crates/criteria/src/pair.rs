@@ -1,0 +1,545 @@
+//! Pair criteria (the paper's MC/DC variants): between two tests, one condition of a layer changes,
+//! the others keep their signs, and a decision of a following layer changes.
+//!
+//! A change is of sign or of value; the four combinations are the four criteria. A suite is
+//! measured from the sign patterns of its tests alone (one bit a neuron); values are looked up, by
+//! running again, only for tests that can be part of a pair.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use deepconcolic_geometry::Together;
+use deepconcolic_language::{
+    Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
+};
+use deepconcolic_network::{BitSet, Layer, Network, Point, Trace, bits, ones};
+
+use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
+use super::guide::Guide;
+use super::parameters::Scope;
+use super::patterns::Patterns;
+
+/// How a neuron must change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// ap differs.
+    Sign,
+    /// |u| grows by this factor at least, from a value that is not 0.
+    Value(f64),
+}
+
+/// The requirements of a pair criterion.
+pub(super) struct PairFamily {
+    condition: Change,
+    decision: Change,
+    scope: Scope,
+    blocks: Vec<Block>,
+    groups: Vec<Group>,
+    names: Vec<String>,
+    sizes: Vec<usize>,
+}
+
+/// Two layers that follow each other.
+struct Block {
+    before: usize,
+    layer: usize,
+    /// The distinct sets of conditions; most decisions share theirs with others.
+    cones: Vec<Arc<[usize]>>,
+    /// Which set each decision has.
+    cone_of: Vec<usize>,
+    /// First slot of each decision, and the end.
+    starts: Vec<usize>,
+}
+
+impl Block {
+    fn new(network: &Network, setting: &Setting<'_>, before: usize, layer: usize) -> Self {
+        let mut place: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut block = Self {
+            before,
+            layer,
+            cones: Vec::new(),
+            cone_of: Vec::new(),
+            starts: vec![0],
+        };
+        for neuron in 0..network.layers()[layer].neurons() {
+            let conditions = if setting.selection.has(layer, neuron) {
+                network.conditions(before, layer, neuron)
+            } else {
+                Vec::new()
+            };
+            let end = block.starts[neuron] + conditions.len();
+            let known = place.len();
+            let cone = *place.entry(conditions).or_insert_with_key(|conditions| {
+                block.cones.push(conditions.as_slice().into());
+                known
+            });
+            block.cone_of.push(cone);
+            block.starts.push(end);
+        }
+        block
+    }
+
+    fn cone(&self, decision: usize) -> &[usize] {
+        &self.cones[self.cone_of[decision]]
+    }
+
+    fn slot(&self, condition: usize, decision: usize) -> Option<usize> {
+        // Numbers may come from a file.
+        let cone = &self.cones[*self.cone_of.get(decision)?];
+        let position = cone.binary_search(&condition).ok()?;
+        Some(self.starts[decision] + position)
+    }
+
+    /// Condition and decision of a slot.
+    fn pair(&self, slot: usize) -> (usize, usize) {
+        let decision = self.starts.partition_point(|&start| start <= slot) - 1;
+        (self.cone(decision)[slot - self.starts[decision]], decision)
+    }
+}
+
+impl PairFamily {
+    pub fn new(setting: &Setting<'_>, condition: Change, decision: Change) -> Result<Self, String> {
+        let network = setting.network;
+        let mut blocks = Vec::new();
+        for layer in setting.selection.layers() {
+            for before in network.layers_before(layer) {
+                blocks.push(Block::new(network, setting, before, layer));
+            }
+        }
+        if blocks.is_empty() {
+            return Err(
+                "there are no two hidden layers that follow each other among those selected; \
+                 --layers names the decisions' layers"
+                    .into(),
+            );
+        }
+        let slots = |block: &Block| block.starts.last().copied().unwrap_or(0);
+        Ok(Self {
+            condition,
+            decision,
+            scope: setting.parameters.scope,
+            groups: blocks
+                .iter()
+                .map(|block| Group::full(Some(block.layer), slots(block)))
+                .collect(),
+            blocks,
+            names: network
+                .layers()
+                .iter()
+                .map(|l| l.name().to_owned())
+                .collect(),
+            sizes: network.layers().iter().map(Layer::neurons).collect(),
+        })
+    }
+
+    /// Neurons of the condition's layer whose signs the criterion looks at for a decision.
+    fn scope_of(&self, block: &Block, decision: usize) -> Vec<usize> {
+        match self.scope {
+            Scope::Layer => (0..self.sizes[block.before]).collect(),
+            Scope::Field => block.cone(decision).to_vec(),
+        }
+    }
+}
+
+fn sign_change(layer: usize, neuron: usize) -> Formula {
+    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
+    Formula::Xor(active(Input::First), active(Input::Second))
+}
+
+fn sign_kept(layer: usize, neuron: usize) -> Formula {
+    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
+    Formula::Iff(active(Input::First), active(Input::Second))
+}
+
+/// |u2| >= sigma |u1|, u1 is not 0, and the sign stays.
+fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
+    let u = |input, factor: f64| Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor);
+    let case = |sign: f64, kept: Relation| {
+        let mut grown = u(Input::Second, sign);
+        grown.add(-sigma, &u(Input::First, sign));
+        Formula::And(vec![
+            Formula::compare(u(Input::First, sign), Relation::Gt),
+            Formula::compare(u(Input::Second, sign), kept),
+            Formula::compare(grown, Relation::Ge),
+        ])
+    };
+    Formula::Or(vec![case(1.0, Relation::Ge), case(-1.0, Relation::Gt)])
+}
+
+impl PairFamily {
+    /// The hidden layers that pairs look at.
+    fn layers(&self) -> Vec<usize> {
+        let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
+        let mut layers: Vec<usize> = layers.collect();
+        layers.sort_unstable();
+        layers.dedup();
+        layers
+    }
+}
+
+impl Family for PairFamily {
+    fn guide(&self) -> Result<&dyn Guide, String> {
+        Err("it asks for two inputs at once".into())
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn label(&self, group: usize, slot: usize) -> String {
+        let block = &self.blocks[group];
+        let (condition, decision) = block.pair(slot);
+        let (before, layer) = (&self.names[block.before], &self.names[block.layer]);
+        format!("{before}:{condition} -> {layer}:{decision}")
+    }
+
+    fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
+        let block = &self.blocks[group];
+        let (_, decision) = block.pair(slot);
+        Ok(Requirement {
+            name: None,
+            quantifier: Quantifier::Exists,
+            inputs: Inputs::Two,
+            formula: self.demand(group, slot, &self.scope_of(block, decision)),
+        })
+    }
+
+    fn pairs(&self) -> Option<&dyn Pairs> {
+        Some(self)
+    }
+
+    fn points(&self) -> Vec<Point> {
+        self.layers().into_iter().map(Point::Pre).collect()
+    }
+
+    fn tally(&self) -> Box<dyn Tally + '_> {
+        let layers = self.layers().into_iter();
+        let patterns = layers.map(|layer| (layer, Patterns::new(self.sizes[layer])));
+        Box::new(PairTally {
+            family: self,
+            patterns: patterns.collect(),
+            covered: self.groups.iter().map(|g| BitSet::new(g.slots())).collect(),
+            shown_by: vec![HashMap::new(); self.groups.len()],
+        })
+    }
+}
+
+impl Pairs for PairFamily {
+    fn changes(&self) -> (Change, Change) {
+        (self.condition, self.decision)
+    }
+
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    fn layers(&self, group: usize) -> (usize, usize) {
+        let block = &self.blocks[group];
+        (block.before, block.layer)
+    }
+
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize) {
+        self.blocks[group].pair(slot)
+    }
+
+    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula {
+        let block = &self.blocks[group];
+        let (condition, decision) = block.pair(slot);
+        let change = |change: Change, layer: usize, neuron: usize| match change {
+            Change::Sign => sign_change(layer, neuron),
+            // The sign of a neuron whose value changes stays, be it condition or decision.
+            Change::Value(sigma) => value_change(layer, neuron, sigma),
+        };
+        let mut parts = vec![change(self.condition, block.before, condition)];
+        let is_asked = |&neuron: &usize| {
+            let connected = || block.slot(neuron, decision).is_some();
+            neuron != condition && (self.scope == Scope::Layer || connected())
+        };
+        let others = kept.iter().copied().filter(is_asked);
+        parts.extend(others.map(|neuron| sign_kept(block.before, neuron)));
+        parts.push(change(self.decision, block.layer, decision));
+        Formula::And(parts)
+    }
+
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
+        let cones = &self.blocks[group].cone_of;
+        let same = |&other: &usize| cones[other] == cones[decision];
+        (0..cones.len()).filter(same).collect()
+    }
+
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {
+        self.blocks[group].slot(condition, decision)
+    }
+}
+
+struct PairTally<'a> {
+    family: &'a PairFamily,
+    /// By layer.
+    patterns: HashMap<usize, Patterns>,
+    covered: Vec<BitSet>,
+    /// By group: the tests that cover a slot.
+    shown_by: Vec<HashMap<usize, (usize, usize)>>,
+}
+
+impl Tally for PairTally<'_> {
+    fn observe(&mut self, trace: &Trace<f32>) {
+        for (layer, patterns) in &mut self.patterns {
+            let neurons = self.family.sizes[*layer];
+            for row in trace.get(Point::Pre(*layer)).chunks_exact(neurons.max(1)) {
+                patterns.push(bits::pack(row, |u| u >= 0.0));
+            }
+        }
+    }
+
+    fn finish(&mut self, rerun: &Rerun<'_>, together: &Together) {
+        let results = self.covered.iter_mut().zip(&mut self.shown_by);
+        for (block, (covered, shown_by)) in self.family.blocks.iter().zip(results) {
+            let conditions = &self.patterns[&block.before];
+            let mut settle = Settle {
+                family: self.family,
+                block,
+                decisions: &self.patterns[&block.layer],
+                rerun,
+                together,
+                covered,
+                shown_by,
+            };
+            match self.family.scope {
+                Scope::Layer => {
+                    let all: Vec<usize> = (0..self.family.sizes[block.before]).collect();
+                    settle.conditions(conditions, &all, None);
+                }
+                Scope::Field => {
+                    for (cone, neurons) in block.cones.iter().enumerate() {
+                        if !neurons.is_empty() {
+                            let narrow = conditions.restricted(neurons);
+                            settle.conditions(&narrow, neurons, Some(cone));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
+    }
+
+    fn shown_by(&self, group: usize, slot: usize) -> Option<(usize, usize)> {
+        self.shown_by[group].get(&slot).copied()
+    }
+}
+
+/// Finds the pairs of tests of one block and marks what they cover.
+struct Settle<'a> {
+    family: &'a PairFamily,
+    block: &'a Block,
+    decisions: &'a Patterns,
+    rerun: &'a Rerun<'a>,
+    together: &'a Together,
+    covered: &'a mut BitSet,
+    shown_by: &'a mut HashMap<usize, (usize, usize)>,
+}
+
+impl Settle<'_> {
+    /// `patterns` are of `neurons`; only decisions with this cone count, if one is given.
+    fn conditions(&mut self, patterns: &Patterns, neurons: &[usize], cone: Option<usize>) {
+        let groups = patterns.groups();
+        match (self.family.condition, self.family.decision) {
+            (Change::Sign, Change::Sign) => {
+                let classes: Vec<Vec<Class>> =
+                    groups.iter().map(|tests| self.classes(tests)).collect();
+                for (a, b, bit) in patterns.neighbours(&groups) {
+                    for (a, b) in classes[a]
+                        .iter()
+                        .flat_map(|a| classes[b].iter().map(move |b| (a, b)))
+                    {
+                        if !self.together.meet(a.number, b.number) {
+                            continue;
+                        }
+                        let changed = a.sides.changed(&b.sides);
+                        let decisions = self.decisions;
+                        let tests = |j: usize| differing(decisions, &a.tests, &b.tests, j);
+                        self.mark(neurons[bit], ones(&changed), cone, &tests);
+                    }
+                }
+            }
+            (Change::Sign, Change::Value(sigma)) => {
+                let pairs = patterns.neighbours(&groups);
+                let values = self.values(pairs.iter().flat_map(|(a, b, _)| [*a, *b]), &groups);
+                for (a, b, bit) in pairs {
+                    for (x1, x2) in ordered(self.together, &groups[a], &groups[b]) {
+                        let grown = grown(&values, x1, x2, sigma);
+                        self.mark(neurons[bit], grown.into_iter(), cone, &|_| Some((x1, x2)));
+                    }
+                }
+            }
+            (Change::Value(sigma), decision) => {
+                let shared = (0..groups.len()).filter(|&g| groups[g].len() > 1);
+                let values = self.values(shared.clone(), &groups);
+                for group in shared {
+                    for (x1, x2) in ordered(self.together, &groups[group], &groups[group]) {
+                        self.equal_patterns(&values, (x1, x2), (sigma, decision), neurons, cone);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The tests of a group by the parts of the search region they lie in.
+    fn classes(&self, tests: &[usize]) -> Vec<Class> {
+        let divided = self.together.divide(tests).into_iter();
+        let class = |(number, tests): (usize, Vec<usize>)| Class {
+            number,
+            sides: Sides::of(self.decisions, &tests),
+            tests,
+        };
+        divided.map(class).collect()
+    }
+
+    /// Two tests with equal patterns: every condition that grew, with every decision that changed.
+    fn equal_patterns(
+        &mut self,
+        values: &Values,
+        (x1, x2): (usize, usize),
+        (sigma, decision): (f64, Change),
+        neurons: &[usize],
+        cone: Option<usize>,
+    ) {
+        let (first, second) = (&values[&x1].0, &values[&x2].0);
+        let grew = |n: &&usize| grows(first[**n], second[**n], sigma);
+        let conditions: Vec<usize> = neurons.iter().filter(grew).copied().collect();
+        if conditions.is_empty() {
+            return;
+        }
+        let changed: Vec<usize> = match decision {
+            Change::Sign => {
+                let pair = (self.decisions.get(x1), self.decisions.get(x2));
+                let words: Vec<u64> = pair.0.iter().zip(pair.1).map(|(a, b)| a ^ b).collect();
+                ones(&words).collect()
+            }
+            Change::Value(sigma) => grown(values, x1, x2, sigma),
+        };
+        for condition in conditions {
+            let tests = |_| Some((x1, x2));
+            self.mark(condition, changed.iter().copied(), cone, &tests);
+        }
+    }
+
+    /// Values of the tests in some groups, by running them again.
+    fn values(&self, wanted: impl Iterator<Item = usize>, groups: &[Vec<usize>]) -> Values {
+        let mut tests: Vec<usize> = wanted.flat_map(|g| groups[g].iter().copied()).collect();
+        tests.sort_unstable();
+        tests.dedup();
+        let points = [Point::Pre(self.block.before), Point::Pre(self.block.layer)];
+        let mut values = HashMap::new();
+        for batch in tests.chunks(256) {
+            let trace = (self.rerun)(batch, &points);
+            for (row, &test) in batch.iter().enumerate() {
+                let [before, layer] = points.map(|p| trace.sample(p, row).to_vec());
+                values.insert(test, (before, layer));
+            }
+        }
+        values
+    }
+
+    fn mark(
+        &mut self,
+        condition: usize,
+        decisions: impl Iterator<Item = usize>,
+        cone: Option<usize>,
+        tests: &dyn Fn(usize) -> Option<(usize, usize)>,
+    ) {
+        for decision in decisions {
+            if cone.is_none_or(|cone| self.block.cone_of[decision] == cone)
+                && let Some(slot) = self.block.slot(condition, decision)
+            {
+                if !self.covered.contains(slot)
+                    && let Some(tests) = tests(decision)
+                {
+                    self.shown_by.insert(slot, tests);
+                }
+                self.covered.insert(slot);
+            }
+        }
+    }
+}
+
+/// The first two tests, one of each group, on different sides of a decision.
+fn differing(decisions: &Patterns, a: &[usize], b: &[usize], j: usize) -> Option<(usize, usize)> {
+    let side = |test: usize| decisions.get(test)[j / 64] >> (j % 64) & 1;
+    let first = |group: &[usize], wanted: u64| {
+        let mut tests = group.iter().copied();
+        tests.find(|&test| side(test) == wanted)
+    };
+    let pair = |wanted: u64| Some((first(a, wanted)?, first(b, 1 - wanted)?));
+    pair(0).or_else(|| pair(1))
+}
+
+/// u of the condition's and the decision's layer, by test.
+type Values = HashMap<usize, (Vec<f32>, Vec<f32>)>;
+
+/// Decisions whose value grows from one test to the other and whose sign does not change.
+fn grown(values: &Values, x1: usize, x2: usize, sigma: f64) -> Vec<usize> {
+    let (first, second) = (&values[&x1].1, &values[&x2].1);
+    (0..first.len())
+        .filter(|&j| {
+            let kept = (first[j] >= 0.0) == (second[j] >= 0.0);
+            kept && grows(first[j], second[j], sigma)
+        })
+        .collect()
+}
+
+fn grows(first: f32, second: f32, sigma: f64) -> bool {
+    first != 0.0 && f64::from(second).abs() >= sigma * f64::from(first).abs()
+}
+
+/// Ordered pairs with one member from each, both ways round, that may count together.
+fn ordered<'a>(
+    together: &'a Together,
+    a: &'a [usize],
+    b: &'a [usize],
+) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let pairs = a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y)));
+    pairs
+        .flat_map(|(x, y)| [(x, y), (y, x)])
+        .filter(|&(x, y)| x != y && together.may_pair(x, y))
+}
+
+/// Tests of a group that lie in the same parts of the search region.
+struct Class {
+    number: usize,
+    tests: Vec<usize>,
+    sides: Sides,
+}
+
+/// For some tests: decisions that are active on some, and inactive on some.
+struct Sides {
+    on: Vec<u64>,
+    off: Vec<u64>,
+}
+
+impl Sides {
+    fn of(decisions: &Patterns, tests: &[usize]) -> Self {
+        let words = decisions.get(tests[0]).len();
+        let mut sides = Self {
+            on: vec![0; words],
+            off: vec![0; words],
+        };
+        for &test in tests {
+            for (w, &word) in decisions.get(test).iter().enumerate() {
+                sides.on[w] |= word;
+                sides.off[w] |= !word;
+            }
+        }
+        sides
+    }
+
+    /// Decisions that differ between some test of one group and some of the other. Bits past the
+    /// last neuron are off everywhere and never differ.
+    fn changed(&self, other: &Self) -> Vec<u64> {
+        (0..self.on.len())
+            .map(|w| self.on[w] & other.off[w] | self.off[w] & other.on[w])
+            .collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! Sets of small numbers, one bit each: covered requirements, parts of a region, neurons.
+
+/// A set of numbers below a fixed length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BitSet {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl BitSet {
+    /// The empty set of numbers below `len`.
+    pub fn new(len: usize) -> Self {
+        Self {
+            words: vec![0; len.div_ceil(64)],
+            len,
+        }
+    }
+
+    /// How many numbers there are to choose from.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no numbers to choose from.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether a number is in the set.
+    pub fn contains(&self, index: usize) -> bool {
+        self.words[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    /// Adds a number.
+    pub fn insert(&mut self, index: usize) {
+        debug_assert!(index < self.len);
+        self.words[index / 64] |= 1 << (index % 64);
+    }
+
+    /// How many numbers are in the set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// How many numbers are in this set and not in another.
+    pub fn count_without(&self, other: &Self) -> usize {
+        let words = self.words.iter().zip(&other.words);
+        words.map(|(a, b)| (a & !b).count_ones() as usize).sum()
+    }
+
+    /// Whether some number is in both sets.
+    pub fn meets(&self, other: &Self) -> bool {
+        let mut words = self.words.iter().zip(&other.words);
+        words.any(|(a, b)| a & b != 0)
+    }
+
+    /// The numbers that are in this set and not in another.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let words = self.words.iter().zip(&other.words);
+        Self {
+            words: words.map(|(a, b)| a & !b).collect(),
+            len: self.len,
+        }
+    }
+
+    /// The numbers in the set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        ones(&self.words)
+    }
+
+    /// Takes a number out.
+    pub fn remove(&mut self, index: usize) {
+        self.words[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// The numbers that are not in this set.
+    #[must_use]
+    pub fn complement(&self) -> Self {
+        let mut words: Vec<u64> = self.words.iter().map(|w| !w).collect();
+        if let (Some(last), rest) = (words.last_mut(), self.len % 64)
+            && rest > 0
+        {
+            *last &= (1 << rest) - 1;
+        }
+        let len = self.len;
+        Self { words, len }
+    }
+
+    /// The words; bits past the end are 0.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The words, for those who fill many bits at once; bits past the end must stay 0.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+}
+
+/// Positions of the bits that are set.
+pub fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(at, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(at * 64 + bit)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_is_there() {
+        let mut set = BitSet::new(130);
+        let members = [0, 1, 63, 64, 100, 129];
+        for m in members {
+            set.insert(m);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), members);
+        assert_eq!(set.count(), members.len());
+        let mut other = BitSet::new(130);
+        other.insert(64);
+        assert_eq!(set.count_without(&other), members.len() - 1);
+        assert_eq!(set.without(&other).count(), members.len() - 1);
+        assert!(set.contains(129) && !set.contains(128));
+        let rest = set.complement();
+        assert_eq!(rest.count(), 130 - members.len());
+        assert!(members.iter().all(|&m| !rest.contains(m)));
+        set.remove(63);
+        assert!(!set.contains(63) && set.count() == members.len() - 1);
+    }
+}

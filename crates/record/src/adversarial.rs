@@ -1,0 +1,254 @@
+//! `adversarial/`: the adversarial tests with their true labels, ready for retraining, and as pictures.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::write::{AtomicFile, NpzWriter, png_contents, png_contents_16};
+use deepconcolic_geometry::Domain;
+
+use crate::error::ArchiveError;
+use crate::picture::Picture;
+use crate::suite::SuiteTable;
+
+/// Most pictures written; the arrays hold all tests.
+const PICTURES: usize = 1000;
+/// The largest value of a pixel with 8 bits, and with 16.
+const EIGHT: u16 = 255;
+const SIXTEEN: u16 = 65535;
+/// The arrays of all adversarial tests.
+pub const ADVERSARIAL_TABLE: &str = "adversarial.npz";
+
+/// `adversarial.npz`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct AdversarialTable {
+    /// The inputs, one after the other.
+    pub x: Vec<f32>,
+    /// The classes they should have (`y`); empty where the answer is a quantity.
+    pub classes: Vec<i64>,
+    /// The quantities they should have (`y`), and those that the network gives (`output`), test after test;
+    /// empty where the answer is a class.
+    pub quantities: Vec<f64>,
+    /// What the network gives instead.
+    pub output: Vec<f64>,
+    /// The classes the network gives them.
+    pub label: Vec<i64>,
+    /// Their rows in the suite.
+    pub test: Vec<i64>,
+    /// The references they were judged by, by their numbers.
+    pub reference: Vec<i64>,
+    /// How far those are.
+    pub distance: Vec<f32>,
+}
+
+impl AdversarialTable {
+    /// The adversarial tests of a suite with inputs of so many elements.
+    pub fn of(suite: &SuiteTable, elements: usize) -> Self {
+        let chosen: Vec<usize> = suite.adversarial().collect();
+        let pick = |column: &[i64]| chosen.iter().map(|&t| column[t]).collect();
+        let outputs = suite.outputs();
+        let rows = |all: &[f64]| -> Vec<f64> {
+            let row = |&t: &usize| all[t * outputs..(t + 1) * outputs].iter().copied();
+            chosen.iter().flat_map(row).collect()
+        };
+        let input = |&t: &usize| &suite.x[t * elements..(t + 1) * elements];
+        let distance = |&t: &usize| suite.reference_distance[t] as f32;
+        Self {
+            x: chosen.iter().flat_map(input).copied().collect(),
+            classes: if outputs == 0 {
+                pick(&suite.reference_label)
+            } else {
+                Vec::new()
+            },
+            quantities: rows(&suite.reference_output),
+            output: rows(&suite.output),
+            label: pick(&suite.label),
+            test: chosen.iter().map(|&t| t as i64).collect(),
+            reference: pick(&suite.reference),
+            distance: chosen.iter().map(distance).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.test.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.test.is_empty()
+    }
+
+    /// The name of the picture of a row.
+    fn picture(&self, row: usize) -> String {
+        let test = self.test[row];
+        match self.classes.get(row) {
+            Some(truth) => format!("{test:06}-{truth}-as-{}.png", self.label[row]),
+            None => format!("{test:06}.png"),
+        }
+    }
+
+    /// Reads it back.
+    pub fn read(path: &Path) -> Result<Self, ArchiveError> {
+        let mut file = NpzReader::open(path)?;
+        let mut table = Self {
+            x: file.read("x")?.values,
+            label: file.read("label")?.values,
+            test: file.read("test")?.values,
+            reference: file.read("reference")?.values,
+            distance: file.read("distance")?.values,
+            ..Self::default()
+        };
+        if file.shape("output").is_some() {
+            table.quantities = file.read("y")?.values;
+            table.output = file.read("output")?.values;
+        } else {
+            table.classes = file.read("y")?.values;
+        }
+        Ok(table)
+    }
+
+    fn write(&self, path: &Path, shape: &[usize]) -> Result<(), ArchiveError> {
+        let count = self.len();
+        let mut whole = vec![count];
+        whole.extend(shape);
+        let mut file = NpzWriter::create(path)?;
+        file.add("x", &whole, &self.x)?;
+        if self.output.is_empty() {
+            file.add("y", &[count], &self.classes)?;
+        } else {
+            let wide = [count, self.output.len() / count.max(1)];
+            let narrow = if wide[1] == 1 { &wide[..1] } else { &wide };
+            file.add("y", narrow, &self.quantities)?;
+            file.add("output", &wide, &self.output)?;
+        }
+        file.add("label", &[count], &self.label)?;
+        file.add("test", &[count], &self.test)?;
+        file.add("reference", &[count], &self.reference)?;
+        file.add("distance", &[count], &self.distance)?;
+        Ok(file.finish()?)
+    }
+}
+
+/// Writes the folder anew: `adversarial.npz` (x, y: the true label or quantities, label: the network's
+/// class, output: its quantities, test: row of the suite, reference, distance), and
+/// `test-label-as-label.png` for each where inputs are pictures.
+/// Returns what the user should know of the pictures: why there are none, how many were left out, how far
+/// they are from the tests.
+pub fn write_adversarial(
+    folder: &Path,
+    suite: &SuiteTable,
+    shape: &[usize],
+    domain: &Domain,
+) -> Result<Vec<String>, ArchiveError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(ArchiveError::io(folder, "replace"))?;
+    }
+    let table = AdversarialTable::of(suite, shape.iter().product());
+    if table.is_empty() {
+        return Ok(Vec::new());
+    }
+    fs::create_dir_all(folder).map_err(ArchiveError::io(folder, "create"))?;
+    table.write(&folder.join(ADVERSARIAL_TABLE), shape)?;
+    let drawn = draw(folder, &table, shape, domain)?;
+    for (name, contents) in &drawn.pictures {
+        let path = folder.join(name);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(contents)
+            .map_err(ArchiveError::io(&path, "write"))?;
+        file.commit()?;
+    }
+    Ok(drawn.notes)
+}
+
+/// Pictures of adversarial tests.
+#[derive(Debug)]
+pub struct Drawn {
+    /// Their names and contents.
+    pub pictures: Vec<(String, Vec<u8>)>,
+    /// What the user should know of them.
+    pub notes: Vec<String>,
+}
+
+/// The pictures of adversarial tests: with 8 bits, or with 16 if only that holds every value exactly. The
+/// folder is for messages.
+pub fn draw(
+    folder: &Path,
+    table: &AdversarialTable,
+    shape: &[usize],
+    domain: &Domain,
+) -> Result<Drawn, ArchiveError> {
+    let mut drawn = Drawn {
+        pictures: Vec::new(),
+        notes: Vec::new(),
+    };
+    let picture = match Picture::of(shape, domain) {
+        Ok(picture) => picture,
+        Err(why) => {
+            drawn.notes.push(format!(
+                "adversarial tests have no pictures: {why}; adversarial.npz has the tests"
+            ));
+            return Ok(drawn);
+        }
+    };
+    let elements: usize = shape.iter().product();
+    let rows = 0..table.len().min(PICTURES);
+    let inputs: Vec<&[f32]> = rows
+        .map(|row| &table.x[row * elements..(row + 1) * elements])
+        .collect();
+    let off = |levels: u16| {
+        let each = inputs.iter().map(|input| picture.levels(input, levels).1);
+        each.fold(0.0, f64::max)
+    };
+    let coarse = off(EIGHT);
+    let sixteen = coarse > 0.0 && off(SIXTEEN) == 0.0;
+    for (row, input) in inputs.iter().enumerate() {
+        let name = table.picture(row);
+        let path = folder.join(&name);
+        let contents = if sixteen {
+            let (values, _) = picture.levels(input, SIXTEEN);
+            png_contents_16(&path, picture.size(), &values)?
+        } else {
+            let (values, _) = picture.levels(input, EIGHT);
+            let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
+            png_contents(&path, picture.size(), &bytes)?
+        };
+        drawn.pictures.push((name, contents));
+    }
+    if table.len() > PICTURES {
+        drawn.notes.push(format!(
+            "{} adversarial tests have no picture; adversarial.npz has them all",
+            table.len() - PICTURES
+        ));
+    }
+    if coarse > 0.0 && !sixteen {
+        drawn.notes.push(format!(
+            "pictures of adversarial tests are rounded to 8 bits, values by at most {}; adversarial.npz has \
+             the tests exactly",
+            rounded_up(coarse)
+        ));
+    }
+    Ok(drawn)
+}
+
+/// Two digits that are not below the number.
+fn rounded_up(number: f64) -> String {
+    let digit = 10_f64.powi(number.log10().floor() as i32 - 1);
+    let digits = (number / digit).ceil();
+    format!("{}", (digits * digit * 1e12).round() / 1e12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_shown_with_two_digits_and_never_below() {
+        assert_eq!(rounded_up(0.001_957), "0.002");
+        assert_eq!(rounded_up(0.001_911), "0.002");
+        assert_eq!(rounded_up(0.012_01), "0.013");
+        assert_eq!(rounded_up(0.5), "0.5");
+        assert_eq!(rounded_up(3.01), "3.1");
+    }
+}
