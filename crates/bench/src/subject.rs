@@ -1,5 +1,7 @@
 //! A network with the data it is measured on.
 
+use std::sync::Arc;
+
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -25,7 +27,7 @@ const PROFILED: usize = 1000;
 
 /// A network and its images.
 pub struct Subject {
-    pub network: Network,
+    pub network: Arc<Network>,
     pub samples: Samples,
 }
 
@@ -35,6 +37,7 @@ impl Subject {
         let network = load(&model, &LoadOptions::default())?.network;
         let file = data_of(name).ok_or_else(|| BenchError::NoData(name.to_owned()))?;
         let samples = samples(shelf, &network, file)?;
+        let network = Arc::new(network);
         Ok(Self { network, samples })
     }
 

@@ -10,6 +10,8 @@ mod restoring;
 
 pub use admission::FoundPair;
 
+use std::sync::Arc;
+
 use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
 use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Look, Means};
 use deepconcolic_geometry::SearchSpace;
@@ -26,21 +28,31 @@ use crate::suite::{Seeds, Stage, Suite};
 /// Inputs of the data that the means of layers are taken over, spread evenly.
 const SAMPLED: usize = 64;
 
-/// What a campaign works on.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
+/// What a campaign works on. Shared, so that a campaign can move to another thread and outlive its maker.
+#[derive(Clone)]
+pub struct Subject {
     /// The network.
-    pub network: &'a Network,
+    pub network: Arc<Network>,
     /// What is required.
-    pub family: &'a dyn Family,
+    pub family: Arc<dyn Family>,
     /// Where tests may lie.
-    pub space: &'a SearchSpace,
+    pub space: Arc<SearchSpace>,
     /// What it starts from.
-    pub seeds: &'a Seeds,
+    pub seeds: Arc<Seeds>,
     /// The scale of each layer.
-    pub means: &'a Means,
+    pub means: Arc<Means>,
     /// What the network's answer is.
-    pub decision: &'a Decision,
+    pub decision: Arc<Decision>,
+}
+
+impl Subject {
+    /// What steers a search towards requirements on one input; none for pairs of neurons.
+    fn guide(&self) -> Option<&dyn Guide> {
+        match self.family.pairs() {
+            None => self.family.guide().ok(),
+            Some(_) => None,
+        }
+    }
 }
 
 /// The mean |u| of every layer over a sample of the data, and how many inputs were run for it.
@@ -127,10 +139,8 @@ impl Guide for Nobody {
 }
 
 /// A campaign under way.
-pub struct Campaign<'a> {
-    subject: Subject<'a>,
-    /// None for pairs of neurons.
-    guide: Option<&'a dyn Guide>,
+pub struct Campaign {
+    subject: Subject,
     strategy: Strategy,
     rng_seed: u64,
     suite: Suite,
@@ -148,35 +158,37 @@ pub struct Campaign<'a> {
     fresh: usize,
 }
 
-impl<'a> Campaign<'a> {
+impl Campaign {
     /// Runs the seeds, as far as the limits allow, and marks what they cover. `sampled` inputs were
     /// run before, for the means.
     pub fn new(
-        subject: Subject<'a>,
+        subject: Subject,
         strategy: Strategy,
         rng_seed: u64,
         sampled: usize,
         limits: &Limits<'_>,
     ) -> Result<Self, String> {
-        let guide = match (subject.family.pairs(), strategy) {
-            (None, _) => Some(subject.family.guide()?),
-            (Some(_), Strategy::Cascade) => None,
+        match (subject.family.pairs(), strategy) {
+            (None, _) => {
+                subject.family.guide()?;
+            }
+            (Some(_), Strategy::Cascade) => {}
             (Some(_), _) => {
                 return Err("pairs of neurons are searched by the cascade only".into());
             }
-        };
+        }
+        let family = Arc::clone(&subject.family);
         let mut campaign = Self {
             subject,
-            guide,
             strategy,
             rng_seed,
             suite: Suite::default(),
-            ledger: Ledger::new(subject.family),
+            ledger: Ledger::new(family.as_ref()),
             passes: Passes {
                 forward: sampled,
                 ..Passes::default()
             },
-            progress: stages::Progress::new(subject.family),
+            progress: stages::Progress::new(family.as_ref()),
             ranking: Ranking::default(),
             holding: false,
             claims: Vec::new(),
@@ -184,29 +196,30 @@ impl<'a> Campaign<'a> {
             fresh: 0,
         };
         campaign.measure(limits);
-        if campaign.guide.is_some() {
+        if campaign.subject.guide().is_some() {
             campaign.ranking = Ranking::new(campaign.ledger.open());
         }
         campaign.fresh = campaign.suite.len();
         Ok(campaign)
     }
 
-    fn witnesses(&self) -> Witnesses<'a> {
+    fn witnesses(&self) -> Witnesses<'_> {
         Witnesses {
-            network: self.subject.network,
-            family: self.subject.family,
-            guide: self.guide,
-            space: self.subject.space,
+            network: &self.subject.network,
+            family: self.subject.family.as_ref(),
+            guide: self.subject.guide(),
+            space: &self.subject.space,
             seeds: self.subject.seeds.values(),
-            means: self.subject.means,
-            decision: self.subject.decision,
+            means: &self.subject.means,
+            decision: &self.subject.decision,
         }
     }
 
     fn measure(&mut self, limits: &Limits<'_>) {
         /// Seeds run at a time.
         const BATCH: usize = 64;
-        let seeds: Vec<&[f32]> = self.subject.seeds.iter().collect();
+        let seeds = Arc::clone(&self.subject.seeds);
+        let seeds: Vec<&[f32]> = seeds.iter().collect();
         while self.suite.len() < seeds.len() {
             let first = self.suite.len();
             let count = BATCH.min(limits.left(self.passes)).min(seeds.len() - first);
@@ -230,8 +243,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// The scale of each layer.
-    pub fn means(&self) -> &'a Means {
-        self.subject.means
+    pub fn means(&self) -> Arc<Means> {
+        Arc::clone(&self.subject.means)
     }
 
     /// What is open.
@@ -268,11 +281,11 @@ impl<'a> Campaign<'a> {
         input: &dyn Fn(u32) -> &'b [f32],
     ) -> Result<Vec<Standing>, String> {
         let judge = PairJudge {
-            network: self.subject.network,
-            family: self.subject.family,
-            space: self.subject.space,
+            network: &self.subject.network,
+            family: self.subject.family.as_ref(),
+            space: &self.subject.space,
             seeds: self.subject.seeds.values(),
-            means: self.subject.means,
+            means: &self.subject.means,
         };
         judge.judge(claims, input)
     }
@@ -331,27 +344,27 @@ impl<'a> Campaign<'a> {
         limits: &Limits<'_>,
         mut record: impl FnMut(&Self, &Round) -> Result<(), E>,
     ) -> Result<Stop, E> {
-        while let Some(stage) = self.stage() {
-            if limits.is_interrupted() {
-                return Ok(Stop::Interrupted);
+        loop {
+            match self.step(limits) {
+                Ok(round) => record(self, &round)?,
+                Err(stop) => return Ok(stop),
             }
-            if limits.is_late() {
-                return Ok(Stop::Budget);
-            }
-            let Some((round, tests, standings)) = self.round(stage, limits) else {
-                return Ok(Stop::Executions);
-            };
-            // A round that was cut short is dropped whole, so that going on later repeats it in full.
-            if limits.is_interrupted() {
-                return Ok(Stop::Interrupted);
-            }
-            if limits.is_late() {
-                return Ok(Stop::Budget);
-            }
-            self.take(&round, &tests, &standings);
-            record(self, &round)?;
         }
-        Ok(Stop::Complete)
+    }
+
+    /// Runs one round and takes it in, or says why there is none.
+    pub fn step(&mut self, limits: &Limits<'_>) -> Result<Round, Stop> {
+        let Some(stage) = self.stage() else {
+            return Err(Stop::Complete);
+        };
+        limits.check()?;
+        let Some((round, tests, standings)) = self.round(stage, limits) else {
+            return Err(Stop::Executions);
+        };
+        // A round that was cut short is dropped whole, so that going on later repeats it in full.
+        limits.check()?;
+        self.take(&round, &tests, &standings);
+        Ok(round)
     }
 
     /// One round; none when there are no passes left for it.
@@ -360,11 +373,11 @@ impl<'a> Campaign<'a> {
             return None;
         }
         let ground = Ground {
-            network: self.subject.network,
-            family: self.subject.family,
+            network: &self.subject.network,
+            family: self.subject.family.as_ref(),
             // Climbers are not sent for pairs.
-            guide: self.guide.unwrap_or(&Nobody),
-            means: self.subject.means,
+            guide: self.subject.guide().unwrap_or(&Nobody),
+            means: &self.subject.means,
             open: self.ledger.open(),
         };
         let mut passes = self.passes;
@@ -375,8 +388,8 @@ impl<'a> Campaign<'a> {
         }
         let setting = stages::Setting {
             ground,
-            space: self.subject.space,
-            seeds: self.subject.seeds,
+            space: &self.subject.space,
+            seeds: &self.subject.seeds,
             suite: &self.suite,
             rng_seed: self.rng_seed,
             ranking: &self.ranking,

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use deepconcolic_engines::Effort;
 
+use crate::campaign::Stop;
+
 /// Work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
@@ -57,6 +59,17 @@ impl Limits<'_> {
     /// Whether time is up.
     pub fn is_late(&self) -> bool {
         self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Why to stop now, if there is a reason.
+    pub fn check(&self) -> Result<(), Stop> {
+        if self.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        if self.is_late() {
+            return Err(Stop::Budget);
+        }
+        Ok(())
     }
 
     /// Whether to stop now, whatever is under way.

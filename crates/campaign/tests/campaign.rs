@@ -1,6 +1,7 @@
 //! Campaigns on random networks: limits hold, nothing depends on where a campaign was stopped or on
 //! threads, and what is claimed survives a look from outside.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deepconcolic_campaign::{
@@ -17,12 +18,12 @@ use deepconcolic_testing::{Family as Kind, network};
 const SEEDS: usize = 3;
 
 struct Scene {
-    network: Network,
-    space: SearchSpace,
-    seeds: Seeds,
-    means: Means,
-    family: Box<dyn Family>,
-    decision: Decision,
+    network: Arc<Network>,
+    space: Arc<SearchSpace>,
+    seeds: Arc<Seeds>,
+    means: Arc<Means>,
+    family: Arc<dyn Family>,
+    decision: Arc<Decision>,
 }
 
 fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> Scene {
@@ -58,29 +59,29 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
         .family(&setting)
         .unwrap();
     Scene {
-        seeds: Seeds::new(indices, inputs, n),
-        network,
-        space,
-        means,
-        family,
-        decision,
+        seeds: Arc::new(Seeds::new(indices, inputs, n)),
+        network: Arc::new(network),
+        space: Arc::new(space),
+        means: Arc::new(means),
+        family: family.into(),
+        decision: Arc::new(decision),
     }
 }
 
 impl Scene {
-    fn campaign(&self, strategy: Strategy, limits: &Limits<'_>) -> Campaign<'_> {
+    fn campaign(&self, strategy: Strategy, limits: &Limits<'_>) -> Campaign {
         let subject = Subject {
-            network: &self.network,
-            family: self.family.as_ref(),
-            space: &self.space,
-            seeds: &self.seeds,
-            means: &self.means,
-            decision: &self.decision,
+            network: Arc::clone(&self.network),
+            family: Arc::clone(&self.family),
+            space: Arc::clone(&self.space),
+            seeds: Arc::clone(&self.seeds),
+            means: Arc::clone(&self.means),
+            decision: Arc::clone(&self.decision),
         };
         Campaign::new(subject, strategy, 7, 0, limits).unwrap()
     }
 
-    fn run(&self, strategy: Strategy, executions: usize) -> (Campaign<'_>, Vec<Round>, Stop) {
+    fn run(&self, strategy: Strategy, executions: usize) -> (Campaign, Vec<Round>, Stop) {
         let limits = at_most(executions);
         let mut campaign = self.campaign(strategy, &limits);
         let (rounds, stop) = go_on(&mut campaign, &limits);
@@ -95,7 +96,7 @@ fn at_most(executions: usize) -> Limits<'static> {
     }
 }
 
-fn go_on(campaign: &mut Campaign<'_>, limits: &Limits<'_>) -> (Vec<Round>, Stop) {
+fn go_on(campaign: &mut Campaign, limits: &Limits<'_>) -> (Vec<Round>, Stop) {
     let mut rounds = Vec::new();
     let stop = campaign.run(limits, |_, round| {
         rounds.push(round.clone());

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -160,14 +161,14 @@ impl Run {
         } else {
             whole
         };
-        let means = plan::means(&scene.settings, &scene.network)?;
+        let means = Arc::new(plan::means(&scene.settings, &scene.network)?);
         let subject = Subject {
-            network: &scene.network,
-            family: scene.family.as_ref(),
-            space: &scene.space,
-            seeds: &scene.seeds,
-            means: &means,
-            decision: &scene.decision,
+            network: Arc::clone(&scene.network),
+            family: Arc::clone(&scene.family),
+            space: Arc::clone(&scene.space),
+            seeds: Arc::clone(&scene.seeds),
+            means: Arc::clone(&means),
+            decision: Arc::clone(&scene.decision),
         };
         let strategy = plan::strategy(&self.strategy)?;
         // What is in the journal was done from all seeds, so they are run again whatever the limits.
@@ -247,7 +248,7 @@ impl Run {
     /// holds is repeated at its place, so that proofs are about the same state as the first time.
     fn search(
         &self,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         entries: &[Entry],
         folder: &RunFolder,
         sitting: &mut Sitting<'_>,
@@ -401,18 +402,19 @@ struct When {
 /// Tries what is open for infeasibility, after what is proven already.
 fn prove(
     proven: Proven,
-    campaign: &mut Campaign<'_>,
+    campaign: &mut Campaign,
     folder: &RunFolder,
     when: &When,
     sitting: &mut Sitting<'_>,
 ) -> Result<Proven, Failure> {
     let scene = sitting.judge.scene;
+    let means = campaign.means();
     let stage = prove::Stage {
         network: &scene.network,
         family: scene.family.as_ref(),
         space: &scene.space,
         seeds: &scene.seeds,
-        means: campaign.means(),
+        means: &means,
         model: scene.digest,
         folder: folder.file(prove::CERTIFICATES),
         deadline: when.deadline,
@@ -432,7 +434,7 @@ fn prove(
 
 /// Repeats what the journal says.
 fn restore<'a>(
-    campaign: &mut Campaign<'_>,
+    campaign: &mut Campaign,
     rounds: impl IntoIterator<Item = &'a Round>,
     folder: &RunFolder,
 ) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! What a run works on: arguments, model and data, read and checked before anything is written.
 
+use std::sync::Arc;
+
 use deepconcolic_campaign::{Choice, Inputs, Seeds, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
 use deepconcolic_criteria::{Criterion, Decision, Family, Profile, UNSTATED};
@@ -24,15 +26,15 @@ const SEEDS: usize = 1000;
 /// What a run works on, read and checked.
 pub struct Scene {
     pub digest: Digest,
-    pub network: Network,
-    pub decision: Decision,
+    pub network: Arc<Network>,
+    pub decision: Arc<Decision>,
     pub data: Samples,
     pub reference: Option<Samples>,
     pub settings: Settings,
-    pub space: SearchSpace,
-    pub family: Box<dyn Family>,
+    pub space: Arc<SearchSpace>,
+    pub family: Arc<dyn Family>,
     pub profile: Option<Profile>,
-    pub seeds: Seeds,
+    pub seeds: Arc<Seeds>,
     pub misclassified: Vec<usize>,
     /// Passes made so far.
     pub runs: usize,
@@ -47,11 +49,7 @@ impl Run {
         plan::strategy(&self.strategy)?;
         self.gate()?;
         let radius = self.radius()?;
-        let criterion = self
-            .criterion
-            .as_deref()
-            .map(criteria::find)
-            .transpose()?;
+        let criterion = self.criterion.as_deref().map(criteria::find).transpose()?;
         let loaded = model::load(&self.model)?;
         let digest = model::digest(&loaded);
         let Loaded {
@@ -129,15 +127,15 @@ impl Run {
         notes.extend(two_inputs::of_run(family.as_ref(), &space));
         Ok(Scene {
             digest,
-            network,
-            decision,
+            network: Arc::new(network),
+            decision: Arc::new(decision),
             data,
             reference,
             settings,
-            space,
-            family,
+            space: Arc::new(space),
+            family: family.into(),
             profile,
-            seeds: choice.seeds,
+            seeds: Arc::new(choice.seeds),
             misclassified: choice.misclassified,
             runs: choice.runs + sampled,
             notes,

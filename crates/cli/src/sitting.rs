@@ -26,7 +26,7 @@ pub struct Sitting<'a> {
 
 impl Sitting<'_> {
     /// A round: on disk first, then in sight.
-    pub fn hear(&mut self, campaign: &Campaign<'_>, round: &Round) -> Result<(), Failure> {
+    pub fn hear(&mut self, campaign: &Campaign, round: &Round) -> Result<(), Failure> {
         self.watch.lap(|times| match round.stage {
             Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
             _ => &mut times.ascend,
@@ -37,7 +37,7 @@ impl Sitting<'_> {
     }
 
     /// A question to the provers: the same.
-    pub fn hear_proof(&mut self, campaign: &Campaign<'_>, proof: &Proof) -> Result<(), Failure> {
+    pub fn hear_proof(&mut self, campaign: &Campaign, proof: &Proof) -> Result<(), Failure> {
         self.watch.lap(|times| &mut times.prove);
         self.write(Step::Proof(proof.clone()))?;
         if let Some(round) = &proof.round {
@@ -51,7 +51,7 @@ impl Sitting<'_> {
         Ok(self.journal.append(&Entry { step, seconds })?)
     }
 
-    fn show(&mut self, campaign: &Campaign<'_>, round: &Round) {
+    fn show(&mut self, campaign: &Campaign, round: &Round) {
         if campaign.suite().len() >= self.judge.judgements.len() + JUDGED {
             self.judge.catch_up(campaign);
             self.watch.lap(|times| &mut times.oracle);
@@ -70,7 +70,7 @@ pub struct Judge<'a> {
 
 impl Judge<'_> {
     /// Judges the tests that are new.
-    pub fn catch_up(&mut self, campaign: &Campaign<'_>) {
+    pub fn catch_up(&mut self, campaign: &Campaign) {
         let new = &campaign.suite().tests()[self.judgements.len()..];
         if new.is_empty() {
             return;
@@ -91,7 +91,7 @@ impl Judge<'_> {
         self.judgements.extend(judged);
     }
 
-    fn snapshot(&self, campaign: &Campaign<'_>, round: &Round, limits: &Limits<'_>) -> Snapshot {
+    fn snapshot(&self, campaign: &Campaign, round: &Round, limits: &Limits<'_>) -> Snapshot {
         let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
         Snapshot {
             stage: round.stage.name(),

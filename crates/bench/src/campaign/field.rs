@@ -1,10 +1,11 @@
 //! A campaign from start to end on a network with its data, and what came of it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use deepconcolic_campaign::{
-    Campaign, Choice, Limits, Passes, Scatter, Seeds, Stop, Strategy, Subject as Parts, Suite,
-    first_seeds, given_seeds, means, measure,
+    Campaign, Limits, Passes, Scatter, Seeds, Stop, Strategy, Subject as Parts, Suite, first_seeds,
+    given_seeds, means, measure,
 };
 use deepconcolic_check::Witnesses;
 use deepconcolic_criteria::{Decision, Family, Means, Parameters, Profile, Selection, Setting};
@@ -53,11 +54,13 @@ impl<'a> Quest<'a> {
 /// A campaign that can be run, again and again.
 pub struct Field {
     pub subject: Subject,
-    pub decision: Decision,
-    pub space: SearchSpace,
-    pub family: Box<dyn Family>,
-    pub choice: Choice,
-    means: Means,
+    pub decision: Arc<Decision>,
+    pub space: Arc<SearchSpace>,
+    pub family: Arc<dyn Family>,
+    seeds: Arc<Seeds>,
+    /// Inputs run to choose the seeds.
+    runs: usize,
+    means: Arc<Means>,
     sampled: usize,
     limits: Limits<'static>,
 }
@@ -128,18 +131,19 @@ impl Field {
         };
         Ok(Self {
             subject,
-            decision,
-            space,
-            family,
-            choice,
-            means,
+            decision: Arc::new(decision),
+            space: Arc::new(space),
+            family: family.into(),
+            seeds: Arc::new(choice.seeds),
+            runs: choice.runs,
+            means: Arc::new(means),
             sampled,
             limits,
         })
     }
 
     pub fn seeds(&self) -> &Seeds {
-        &self.choice.seeds
+        &self.seeds
     }
 
     /// Runs it by a strategy until all these shares are covered or time is up: when each was, and the
@@ -157,11 +161,11 @@ impl Field {
                 deadline: Some(deadline),
                 ..self.limits
             };
-            let runs = self.choice.runs + self.sampled;
+            let runs = self.runs + self.sampled;
             let mut campaign = Campaign::new(self.parts(), strategy, 0, runs, &limits)
                 .map_err(BenchError::Campaign)?;
             let mut reached: Vec<Option<Milestone>> = shares.iter().map(|_| None).collect();
-            let covered = |campaign: &Campaign<'_>| {
+            let covered = |campaign: &Campaign| {
                 let ledger = campaign.ledger();
                 ledger.covered_count() as f64 / ledger.total().max(1) as f64
             };
@@ -186,14 +190,14 @@ impl Field {
         })
     }
 
-    fn parts(&self) -> Parts<'_> {
+    fn parts(&self) -> Parts {
         Parts {
-            network: &self.subject.network,
-            family: self.family.as_ref(),
-            space: &self.space,
-            seeds: self.seeds(),
-            means: &self.means,
-            decision: &self.decision,
+            network: Arc::clone(&self.subject.network),
+            family: Arc::clone(&self.family),
+            space: Arc::clone(&self.space),
+            seeds: Arc::clone(&self.seeds),
+            means: Arc::clone(&self.means),
+            decision: Arc::clone(&self.decision),
         }
     }
 
@@ -201,7 +205,7 @@ impl Field {
     pub fn run(&self, pool: &ThreadPool) -> Result<Ended, BenchError> {
         pool.install(|| {
             let started = Instant::now();
-            let runs = self.choice.runs + self.sampled;
+            let runs = self.runs + self.sampled;
             let mut campaign =
                 Campaign::new(self.parts(), Strategy::Cascade, 0, runs, &self.limits)
                     .map_err(BenchError::Campaign)?;

@@ -46,7 +46,7 @@ pub struct FoundPair {
     pub root: usize,
 }
 
-impl Campaign<'_> {
+impl Campaign {
     /// Takes in inputs that somebody else found, with the numbers of their roots, and pairs of inputs, if
     /// they are confirmed and meet something open. Returns the round that did it, if any was.
     pub fn admit(

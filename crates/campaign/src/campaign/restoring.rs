@@ -5,7 +5,7 @@ use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
 use super::{Campaign, Round};
 use crate::suite::Stage;
 
-impl Campaign<'_> {
+impl Campaign {
     /// Takes over what rounds of an earlier, identical campaign did.
     pub fn restore(&mut self, round: &Round) -> Result<(), String> {
         self.fits(round)?;

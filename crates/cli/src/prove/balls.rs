@@ -19,7 +19,7 @@ impl Work<'_> {
     /// possible in some, and those are soon gone.
     pub fn balls(
         &mut self,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         if self.boxes.len() <= FEW {
@@ -97,7 +97,7 @@ impl Work<'_> {
         left: &[Asked],
         among: &[usize],
         limits: &PlaceLimits<'_>,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<Vec<usize>, Failure> {
         let region = self.boxes[number].clone();
@@ -110,6 +110,6 @@ impl Work<'_> {
     }
 }
 
-fn is_open(campaign: &Campaign<'_>, (slot, _): &Asked) -> bool {
+fn is_open(campaign: &Campaign, (slot, _): &Asked) -> bool {
     campaign.ledger().uncovered()[slot.group as usize].contains(slot.slot as usize)
 }

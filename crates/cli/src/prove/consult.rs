@@ -65,7 +65,7 @@ impl Work<'_> {
         &mut self,
         place: &mut Place<'_>,
         question: &Question<'_>,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<bool, Failure> {
         if question.asked.is_empty() {
@@ -119,7 +119,7 @@ impl Work<'_> {
         &self,
         question: &Question<'_>,
         region: &Region,
-        campaign: &Campaign<'_>,
+        campaign: &Campaign,
         answered: bool,
     ) -> Vec<usize> {
         let uncovered = campaign.ledger().uncovered();
@@ -143,7 +143,7 @@ impl Work<'_> {
         question: &Question<'_>,
         left: &[usize],
         proof: &mut Proof,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
     ) -> Result<Accepted, Failure> {
         let nodes = place.nodes();
         let found = self.find(place, question, left);

@@ -148,7 +148,7 @@ pub struct Stage<'a> {
 }
 
 /// Takes a question that was asked, with the round that added witnesses.
-pub type Record<'r> = dyn FnMut(&Campaign<'_>, &Proof) -> Result<(), Failure> + 'r;
+pub type Record<'r> = dyn FnMut(&Campaign, &Proof) -> Result<(), Failure> + 'r;
 
 impl Stage<'_> {
     /// Tries everything that is open until time is up, after what is proven already. Questions are handed to
@@ -156,7 +156,7 @@ impl Stage<'_> {
     pub fn run(
         &self,
         proven: Proven,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         limits: &Limits<'_>,
         record: &mut Record<'_>,
     ) -> Result<Proven, Failure> {

@@ -32,7 +32,7 @@ impl Work<'_> {
     pub fn neurons(
         &mut self,
         pairs: &dyn Pairs,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
@@ -77,7 +77,7 @@ impl Work<'_> {
     pub fn pairs(
         &mut self,
         pairs: &dyn Pairs,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
@@ -131,7 +131,7 @@ impl Work<'_> {
         number: usize,
         pairs: &dyn Pairs,
         open: &[BitSet],
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         let mut asked = Vec::new();
@@ -211,7 +211,7 @@ impl Work<'_> {
         layer: usize,
         change: Change,
         neurons: &BitSet,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<BTreeSet<String>, Failure> {
         let ranges = place.ranges(layer);

@@ -79,11 +79,7 @@ impl Fingerprint {
 
 impl Work<'_> {
     /// What the journal has of a question. What it says is taken over: certificate, round, bounds.
-    pub fn remember(
-        &mut self,
-        asked: u64,
-        campaign: &mut Campaign<'_>,
-    ) -> Result<Remembered, Failure> {
+    pub fn remember(&mut self, asked: u64, campaign: &mut Campaign) -> Result<Remembered, Failure> {
         if !self.stage.recorded {
             return Ok(Remembered::Nothing);
         }

@@ -107,12 +107,12 @@ impl<'a> Work<'a> {
     }
 
     /// Few boxes, ready for questions.
-    pub fn places(&self, campaign: &Campaign<'_>) -> Vec<Place<'a>> {
+    pub fn places(&self, campaign: &Campaign) -> Vec<Place<'a>> {
         let boxes = self.few_boxes();
         boxes.iter().map(|b| self.place(b, campaign)).collect()
     }
 
-    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign<'_>) -> Place<'a> {
+    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> Place<'a> {
         let tests = campaign.suite().tests().iter().map(|t| &t.input[..]);
         Place::new(self.stage.network, &self.stage.model, region, tests)
     }
@@ -142,11 +142,7 @@ impl<'a> Work<'a> {
     }
 
     /// Everything that is open, over few boxes.
-    pub fn all(
-        &mut self,
-        campaign: &mut Campaign<'_>,
-        record: &mut Record<'_>,
-    ) -> Result<(), Failure> {
+    pub fn all(&mut self, campaign: &mut Campaign, record: &mut Record<'_>) -> Result<(), Failure> {
         let mut places = self.places(campaign);
         for group in 0..self.stage.family.groups().len() {
             let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
@@ -228,7 +224,7 @@ impl<'a> Work<'a> {
         place: &mut Place<'_>,
         asked: Vec<Asked>,
         limits: &PlaceLimits<'_>,
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<Vec<Asked>, Failure> {
         let question: Vec<(Option<Slot>, Requirement)> = asked
@@ -270,7 +266,7 @@ impl<'a> Work<'a> {
         &mut self,
         place: &mut Place<'_>,
         asked: &[Asked],
-        campaign: &mut Campaign<'_>,
+        campaign: &mut Campaign,
         record: &mut Record<'_>,
     ) -> Result<(), Failure> {
         let question: Vec<(Option<Slot>, Requirement)> = asked
