@@ -2,7 +2,7 @@
 the tests that kill it. Finds are expressions, or statements that end in a semicolon. Each makes the checker
 accept something that it must not, or claim more than it may."""
 
-LIB, EXECUTIONS, REJECTIONS = "lib", "executions", "rejections"
+LIB, IT = "lib", "it"
 
 UNITS = (LIB, "bounds_of_units")
 PULL = (LIB, "a_pull_is_no_better")
@@ -12,8 +12,8 @@ LINES = (LIB, "lines_lie")
 MARGIN = (LIB, "executions_in_any_order")
 REGION = (LIB, "region")
 INFERENCE = (LIB, "inference::small")
-RUN = (EXECUTIONS, "")
-REJECT = (REJECTIONS, "")
+RUN = (IT, "executions::")
+REJECT = (IT, "rejections::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"

@@ -1,4 +1,6 @@
 //! A small file cannot make the decoder take much memory, whatever numbers it claims.
+//!
+//! A program of its own: it counts memory with an allocator that all tests of a program would share.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,0 +1,4 @@
+//! Tests of the crate from outside: what it says of executions, and what it must not accept.
+
+mod executions;
+mod rejections;

@@ -1,0 +1,5 @@
+//! Tests of the crate from outside: models as exporters write them, and models to refuse.
+
+mod models;
+mod onnx_zoo;
+mod operators;

@@ -1,0 +1,10 @@
+//! Tests of the crate from outside: what is claimed against exact answers, executions and the checker.
+
+mod agreement;
+mod corner;
+mod exact;
+mod joint;
+mod neurons;
+mod pairs;
+mod place;
+mod tampering;
