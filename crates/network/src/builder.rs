@@ -64,7 +64,7 @@ impl NetworkBuilder {
         if shape.elements() != data.len() {
             return Err(format!("{} numbers for shape {shape}", data.len()));
         }
-        let value = self.store(Source::Constant(Constant::new(data)), shape.elements());
+        let value = self.store_constant(data);
         Ok(self.hold(value, shape))
     }
 
@@ -168,6 +168,54 @@ impl NetworkBuilder {
         Ok(self.name_place(place))
     }
 
+    /// Adds a finished network that reads the input of this one, with what `rename` makes of its names:
+    /// its logits and its outputs. Operators and constants are shared with it, not copied.
+    pub(crate) fn append(
+        &mut self,
+        part: &Network,
+        rename: impl Fn(&str) -> String,
+    ) -> (Tensor, Vec<Tensor>) {
+        // The input is the first stored tensor of every network; the others are numbered on from here.
+        let (values, nodes) = (self.values.len() - 1, self.nodes.len());
+        let value = |value: ValueId| if value == 0 { 0 } else { values + value };
+        let place = |place: &Place| Place {
+            value: value(place.value),
+            ..place.clone()
+        };
+        for Value { source, elements } in &part.values[1..] {
+            let source = match source {
+                Source::Node(node) => Source::Node(nodes + node),
+                Source::Input | Source::Constant(_) => source.clone(),
+            };
+            self.store(source, *elements);
+        }
+        self.nodes.extend(part.nodes.iter().map(|node| {
+            Node {
+                inputs: (node.inputs.iter())
+                    .map(|(read, shape)| (value(*read), shape.clone()))
+                    .collect(),
+                output: value(node.output),
+                label: Label {
+                    name: rename(&node.label.name),
+                    place: place(&node.label.place),
+                },
+                ..node.clone()
+            }
+        }));
+        self.layers.extend(part.layers.iter().map(|layer| Layer {
+            name: rename(&layer.name),
+            node: nodes + layer.node,
+            pre: place(&layer.pre),
+            post: place(&layer.post),
+            ..layer.clone()
+        }));
+        let outputs = part.outputs.iter();
+        (
+            self.name_place(place(&part.logits)),
+            outputs.map(|(_, at)| self.name_place(place(at))).collect(),
+        )
+    }
+
     /// The network with these outputs, of which number `primary` is its answer. Operators that no
     /// output needs are dropped.
     pub fn finish(self, outputs: &[(&str, Tensor)], primary: usize) -> Result<Network, String> {
@@ -230,6 +278,11 @@ impl NetworkBuilder {
     fn store(&mut self, source: Source, elements: usize) -> ValueId {
         self.values.push(Value { source, elements });
         self.values.len() - 1
+    }
+
+    fn store_constant(&mut self, data: Vec<f64>) -> ValueId {
+        let elements = data.len();
+        self.store(Source::Constant(Arc::new(Constant::new(data))), elements)
     }
 
     fn hold(&mut self, value: ValueId, shape: Shape) -> Tensor {
@@ -327,7 +380,7 @@ impl NetworkBuilder {
         let settled = if place.order.keeps_memory(&place.shape) {
             place.value
         } else if let Some(data) = self.known(tensor) {
-            self.store(Source::Constant(Constant::new(data)), shape.elements())
+            self.store_constant(data)
         } else {
             let transpose = Arc::new(Transpose::new(place.order.clone()));
             self.push_node(transpose, &[place], shape.clone())

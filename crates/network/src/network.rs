@@ -37,7 +37,8 @@ impl Constant {
 pub(crate) enum Source {
     Input,
     Node(usize),
-    Constant(Constant),
+    /// Shared by all networks that a network was grafted into.
+    Constant(Arc<Constant>),
 }
 
 /// A stored tensor.

@@ -3,6 +3,7 @@
 mod agreement;
 mod corner;
 mod exact;
+mod graft;
 mod joint;
 mod neurons;
 mod pairs;
