@@ -1,5 +1,6 @@
 //! What every operator can do: infer its shape, run on a batch, pull cotangents back, and bound
-//! itself. To add one, write `ops/<name>.rs` and give the model format's table a line.
+//! itself. To add one, write `ops/<name>.rs` and give the table of operators (`ops/mod.rs`) and that of the model
+//! format a line.
 //!
 //! Operators see tensors in row-major order, one sample after the other. Which order of axes the
 //! model file had is the builder's business (see [`crate::NetworkBuilder`]).

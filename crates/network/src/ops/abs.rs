@@ -37,3 +37,13 @@ impl Curve for Abs {
         x.abs()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Abs;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Abs, (-3.0, 3.0));
+    }
+}

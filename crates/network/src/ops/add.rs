@@ -39,3 +39,14 @@ impl Pairwise for Add {
         [sum_down(x[0], y[0]), sum_up(x[1], y[1])]
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Add;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Add, (-3.0, 3.0));
+        laws.pairwise(Add, (-1e30, 1e30));
+    }
+}

@@ -184,16 +184,15 @@ impl Operator for AveragePool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let mut window = Window::new([3, 2]);
         for (seed, count_padding) in [(1, false), (2, true)] {
             let pool = AveragePool::new(&window, [5, 4, 3], count_padding).unwrap();
-            check_laws(&pool, &[&[1, 5, 4, 3]], &[None], (-1.0, 1.0), seed);
+            laws.check(&pool, &[&[1, 5, 4, 3]], &[None], (-1.0, 1.0), seed);
             window.strides = [2, 2];
             window.before = [1, 0];
             window.after = [1, 1];

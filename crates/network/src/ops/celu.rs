@@ -47,3 +47,15 @@ impl Curve for Celu {
         (x >= 0.0).then_some((1.0, 0.0))
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Celu;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        for alpha in [1.0, 0.3, 2.0, -0.5] {
+            laws.curve(Celu::new(alpha).unwrap(), (-3.0, 3.0));
+        }
+    }
+}

@@ -74,8 +74,23 @@ impl Curve for Clip {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        let infinity = f64::INFINITY;
+        for (low, high) in [
+            (0.0, 6.0),
+            (-1.0, 1.0),
+            (-infinity, 1.5),
+            (0.5, infinity),
+            (-infinity, infinity),
+            (2.0, 1.0),
+        ] {
+            laws.curve(Clip::new(low, high).unwrap(), (-8.0, 8.0));
+        }
+    }
 
     #[test]
     fn holds_between_limits() {

@@ -160,16 +160,15 @@ impl Operator for Concat {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let shapes: [&[usize]; 2] = [&[2, 3, 4], &[2, 1, 4]];
-        check_laws(&Concat::new(1), &shapes, &[None, None], (-1.0, 1.0), 1);
+        laws.check(&Concat::new(1), &shapes, &[None, None], (-1.0, 1.0), 1);
         let constant = (0..8).map(f64::from).collect();
-        check_laws(
+        laws.check(
             &Concat::new(1),
             &shapes,
             &[None, Some(constant)],

@@ -162,19 +162,18 @@ impl Operator for Dense {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::{Random, check_laws};
+    use crate::ops::laws::{Laws, Random};
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let mut random = Random(5);
         for (seed, (inputs, outputs)) in [(7, 5), (1, 33), (40, 17)].into_iter().enumerate() {
             let weights = random.numbers(inputs * outputs);
             let bias = random.numbers(outputs);
             let dense = Dense::new(inputs, outputs, weights, bias).unwrap();
             for shape in [vec![1, inputs], vec![1, 3, inputs]] {
-                check_laws(&dense, &[&shape], &[None], (-1.0, 1.0), seed as u64);
+                laws.check(&dense, &[&shape], &[None], (-1.0, 1.0), seed as u64);
             }
         }
     }

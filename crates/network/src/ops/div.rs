@@ -56,3 +56,14 @@ impl Pairwise for Div {
         ])
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Div;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Div, (0.5, 3.0));
+        laws.pairwise(Div, (-3.0, -0.5));
+    }
+}

@@ -127,18 +127,17 @@ impl Operator for DynamicQuantize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         for part in [
             DynamicQuantize::Quantised,
             DynamicQuantize::Scale,
             DynamicQuantize::ZeroPoint,
         ] {
-            check_laws(&part, &[&[1, 12]], &[None], (-3.0, 5.0), 1);
+            laws.check(&part, &[&[1, 12]], &[None], (-3.0, 5.0), 1);
         }
     }
 }

@@ -36,3 +36,15 @@ impl Curve for Elu {
         (x >= 0.0).then_some((1.0, 0.0))
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Elu;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        for alpha in [1.0, 0.3, 2.0, -0.5] {
+            laws.curve(Elu::new(alpha).unwrap(), (-5.0, 3.0));
+        }
+    }
+}

@@ -34,3 +34,13 @@ impl Curve for Erf {
         (-1.0, 1.0)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Erf;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Erf, (-4.0, 4.0));
+    }
+}

@@ -27,3 +27,13 @@ impl Curve for Exp {
         (0.0, f64::INFINITY)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Exp;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Exp, (-5.0, 5.0));
+    }
+}

@@ -75,8 +75,14 @@ impl Curve for Gelu {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Gelu::Exact, (-7.0, 7.0));
+        laws.curve(Gelu::Tanh, (-7.0, 7.0));
+    }
 
     #[test]
     fn known_values() {

@@ -85,8 +85,15 @@ impl Curve for HardSigmoid {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        for (alpha, beta) in [(0.2, 0.5), (1.0 / 6.0, 0.5), (-0.3, 0.1), (0.0, 0.4)] {
+            laws.curve(HardSigmoid::new(alpha, beta).unwrap(), (-5.0, 5.0));
+        }
+    }
 
     #[test]
     fn is_a_line_between_zero_and_one() {

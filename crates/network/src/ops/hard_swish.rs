@@ -45,3 +45,13 @@ impl Curve for HardSwish {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::HardSwish;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(HardSwish, (-6.0, 6.0));
+    }
+}

@@ -1,7 +1,10 @@
-//! What must hold of every operator, checked on random numbers. One suite for all: an operator's
-//! test calls [`check_laws`] with a few shapes and a range to draw from, inside its domain.
+//! What must hold of every operator, checked on random numbers. One suite for all: the file of an operator
+//! has a function `tests::laws` that calls [`Laws::check`] with a few shapes and a range to draw from, inside its
+//! domain. The table of operators (`ops/mod.rs`) makes a test of each, and does not compile without.
 //!
 //! Numbers are drawn as `f32`, so that both number types run on the same ones.
+
+use std::any::type_name;
 
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operand, Operator, Phase, PhaseRow, Range,
@@ -10,35 +13,60 @@ use crate::operator::{
 use crate::plain::AffineRow;
 use crate::{Order, Scalar, Shape};
 
-/// Checks every law. `constants[i]` holds the numbers of input `i` if it is constant; inputs beyond
-/// the end of `constants` are variable.
+/// The laws, and which operators were held to them.
+#[derive(Default)]
+pub(crate) struct Laws {
+    checked: Vec<&'static str>,
+}
+
+impl Laws {
+    /// Checks every law. `constants[i]` holds the numbers of input `i` if it is constant; inputs beyond
+    /// the end of `constants` are variable.
+    ///
+    /// # Panics
+    ///
+    /// Where a law is broken.
+    pub fn check<O: Operator>(
+        &mut self,
+        op: &O,
+        shapes: &[&[usize]],
+        constants: &[Option<Vec<f64>>],
+        range: (f64, f64),
+        seed: u64,
+    ) {
+        self.checked.push(type_name::<O>());
+        let case = Case::new(op, shapes, constants, range);
+        let mut random = Random(seed);
+        batches_split::<f32>(&case, &mut random);
+        batches_split::<f64>(&case, &mut random);
+        precisions_agree(&case, &mut random);
+        affine_maps_keep_midpoints(&case, &mut random);
+        rows_are_the_map(&case, &mut random);
+        cotangents_are_derivatives(&case, &mut random);
+        cotangents_split::<f32>(&case, &mut random);
+        cotangents_split::<f64>(&case, &mut random);
+        ranges_hold_runs::<f32>(&case, &mut random);
+        ranges_hold_runs::<f64>(&case, &mut random);
+        relaxations_hold_runs::<f32>(&case, &mut random, 1e-6);
+        relaxations_hold_runs::<f64>(&case, &mut random, 1e-9);
+        reordering_commutes(&case, &mut random);
+        cones_hold_influences(&case, &mut random);
+    }
+}
+
+/// Checks an operator, by the function of its file. It must have been about that operator.
 ///
 /// # Panics
 ///
-/// Where a law is broken.
-pub(crate) fn check_laws(
-    op: &dyn Operator,
-    shapes: &[&[usize]],
-    constants: &[Option<Vec<f64>>],
-    range: (f64, f64),
-    seed: u64,
-) {
-    let case = Case::new(op, shapes, constants, range);
-    let mut random = Random(seed);
-    batches_split::<f32>(&case, &mut random);
-    batches_split::<f64>(&case, &mut random);
-    precisions_agree(&case, &mut random);
-    affine_maps_keep_midpoints(&case, &mut random);
-    rows_are_the_map(&case, &mut random);
-    cotangents_are_derivatives(&case, &mut random);
-    cotangents_split::<f32>(&case, &mut random);
-    cotangents_split::<f64>(&case, &mut random);
-    ranges_hold_runs::<f32>(&case, &mut random);
-    ranges_hold_runs::<f64>(&case, &mut random);
-    relaxations_hold_runs::<f32>(&case, &mut random, 1e-6);
-    relaxations_hold_runs::<f64>(&case, &mut random, 1e-9);
-    reordering_commutes(&case, &mut random);
-    cones_hold_influences(&case, &mut random);
+/// Where a law is broken, or none was checked.
+pub(crate) fn obeyed_by<O>(laws_of_file: fn(&mut Laws)) {
+    let mut laws = Laws::default();
+    laws_of_file(&mut laws);
+    let name = type_name::<O>();
+    assert!(
+        laws.checked.iter().any(|checked| checked.contains(name)),
+        "no law was checked of {name}: its function `laws` must call `Laws::check`"
+    );
 }
 
 /// Splitmix64.

@@ -247,8 +247,8 @@ fn pull<T: Scalar>(scale: &[f64], held: &[T], cotangent: &[T], result: &mut [T])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::laws::check_laws;
+pub(super) mod tests {
+    use super::super::laws::Laws;
     use super::*;
 
     fn norm(axis: usize, n: usize, epsilon: f64) -> LayerNorm {
@@ -257,14 +257,13 @@ mod tests {
         LayerNorm::new(axis, epsilon, scale, Some(bias)).unwrap()
     }
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         for range in [(-3.0, 3.0), (1e5, 1e5 + 10.0), (1e7, 1e7 + 10.0)] {
-            check_laws(&norm(1, 5, 1e-5), &[&[1, 5]], &[], range, 1);
-            check_laws(&norm(2, 4, 1e-5), &[&[1, 3, 4]], &[], range, 2);
-            check_laws(&norm(1, 12, 1e-3), &[&[2, 3, 4]], &[], range, 3);
+            laws.check(&norm(1, 5, 1e-5), &[&[1, 5]], &[], range, 1);
+            laws.check(&norm(2, 4, 1e-5), &[&[1, 3, 4]], &[], range, 2);
+            laws.check(&norm(1, 12, 1e-3), &[&[2, 3, 4]], &[], range, 3);
         }
-        check_laws(&norm(1, 1, 1e-5), &[&[2, 1]], &[], (-3.0, 3.0), 4);
+        laws.check(&norm(1, 1, 1e-5), &[&[2, 1]], &[], (-3.0, 3.0), 4);
     }
 
     #[test]

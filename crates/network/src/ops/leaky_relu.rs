@@ -56,8 +56,15 @@ impl Curve for LeakyRelu {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        for alpha in [0.01, 0.0, -0.5, 1.0, 2.5] {
+            laws.curve(LeakyRelu::new(alpha).unwrap(), (-3.0, 3.0));
+        }
+    }
 
     #[test]
     fn leaks_on_the_left_only() {

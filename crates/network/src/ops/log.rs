@@ -27,3 +27,13 @@ impl Curve for Log {
         l >= 0.0
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Log;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Log, (0.01, 5.0));
+    }
+}

@@ -359,8 +359,8 @@ impl Operator for MatMul {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::laws::{Random, check_laws};
+pub(super) mod tests {
+    use super::super::laws::{Laws, Random};
     use super::*;
 
     const SHAPES: [[&[usize]; 2]; 6] = [
@@ -372,15 +372,14 @@ mod tests {
         [&[2, 1, 2, 3], &[1, 3, 3, 2]],
     ];
 
-    #[test]
-    fn products_obey_the_laws_whichever_factor_is_constant() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let mut random = Random(5);
         for shapes in SHAPES {
             let mut numbers = |i: usize| random.numbers(shapes[i].iter().product());
             let (a, b) = (numbers(0), numbers(1));
-            check_laws(&MatMul, &shapes, &[], (-2.0, 2.0), 1);
-            check_laws(&MatMul, &shapes, &[None, Some(b)], (-2.0, 2.0), 2);
-            check_laws(&MatMul, &shapes, &[Some(a), None], (-2.0, 2.0), 3);
+            laws.check(&MatMul, &shapes, &[], (-2.0, 2.0), 1);
+            laws.check(&MatMul, &shapes, &[None, Some(b)], (-2.0, 2.0), 2);
+            laws.check(&MatMul, &shapes, &[Some(a), None], (-2.0, 2.0), 3);
         }
     }
 

@@ -91,3 +91,13 @@ fn height<T: Scalar>([p, q]: [f64; 2], x: Ends<T>, y: Ends<T>) -> f64 {
     let size: f64 = x.iter().chain(&y).map(|end| end.f64().abs()).sum();
     first.max(second) + 8.0 * f64::EPSILON * size
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Max;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Max, (-3.0, 3.0));
+    }
+}

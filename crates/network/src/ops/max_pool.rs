@@ -222,14 +222,13 @@ pub(super) fn pooled_shape(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let mut window = Window::new([3, 2]);
-        check_laws(
+        laws.check(
             &MaxPool::new(&window, [5, 4, 3]).unwrap(),
             &[&[1, 5, 4, 3]],
             &[None],
@@ -239,7 +238,7 @@ mod tests {
         window.strides = [2, 2];
         window.before = [1, 0];
         window.dilations = [2, 1];
-        check_laws(
+        laws.check(
             &MaxPool::new(&window, [7, 5, 2]).unwrap(),
             &[&[1, 7, 5, 2]],
             &[None],
@@ -247,7 +246,7 @@ mod tests {
             2,
         );
         window.ceil = true;
-        check_laws(
+        laws.check(
             &MaxPool::new(&window, [8, 5, 2]).unwrap(),
             &[&[1, 8, 5, 2]],
             &[None],

@@ -47,3 +47,13 @@ impl Pairwise for Min {
 fn mirrored<T: Scalar>([low, high]: Ends<T>) -> Ends<T> {
     [-high, -low]
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Min;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Min, (-3.0, 3.0));
+    }
+}

@@ -42,3 +42,13 @@ impl Curve for Mish {
         &BREAKS
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Mish;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Mish, (-9.0, 9.0));
+    }
+}

@@ -54,58 +54,87 @@ mod softsign;
 mod sqrt;
 mod step;
 mod sub;
+#[cfg(test)]
+mod table_tests;
 mod tanh;
 mod transpose;
 mod view;
 mod window;
 
-pub use abs::Abs;
-pub use add::Add;
-pub use arg_max::ArgMax;
-pub use average_pool::AveragePool;
-pub use axis_map::{AxisMap, AxisRow};
+pub use axis_map::AxisRow;
 pub use binary::{Binary, Pairwise, Plane};
-pub use celu::Celu;
-pub use clip::Clip;
-pub use concat::Concat;
-pub use conv::Conv;
 pub use curve::Curve;
-pub use dense::Dense;
-pub use div::Div;
-pub use dynamic_quantize::DynamicQuantize;
 pub use elementwise::Elementwise;
-pub use elu::Elu;
-pub use erf::Erf;
-pub use exp::Exp;
-pub use gelu::Gelu;
-pub use hard_sigmoid::HardSigmoid;
-pub use hard_swish::HardSwish;
-pub use layer_norm::LayerNorm;
-pub use leaky_relu::LeakyRelu;
-pub use log::Log;
-pub use lookup::Lookup;
-pub use mat_mul::MatMul;
-pub use max::Max;
-pub use max_pool::MaxPool;
-pub use min::Min;
-pub use mish::Mish;
-pub use mul::Mul;
-pub use power::Power;
-pub use prelu::PRelu;
-pub use quantize::{FakeQuantize, QuantizedOutput};
-pub use reciprocal::Reciprocal;
-pub use reduce::Reduce;
-pub use relu::Relu;
-pub use select::{FILL, Select};
-pub use selu::Selu;
-pub use sigmoid::Sigmoid;
-pub use softmax::Softmax;
-pub use softplus::Softplus;
-pub use softsign::Softsign;
-pub use sqrt::Sqrt;
-pub use step::Step;
-pub use sub::Sub;
-pub use tanh::Tanh;
-pub use transpose::{Transpose, reorder};
-pub use view::View;
+pub use quantize::QuantizedOutput;
+pub use select::FILL;
+pub use transpose::reorder;
 pub use window::Window;
+
+/// Exports the operators of these files and tests each against the laws of all operators, on the cases that its
+/// file gives.
+macro_rules! operators {
+    ($($file:ident: $name:ident,)+) => {
+        $(pub use $file::$name;)+
+
+        #[cfg(test)]
+        mod obeys_the_laws {
+            pub(super) const FILES: &[&str] = &[$(stringify!($file)),+];
+
+            $(
+                #[test]
+                fn $file() {
+                    super::laws::obeyed_by::<super::$name>(super::$file::tests::laws);
+                }
+            )+
+        }
+    };
+}
+
+operators! {
+    abs: Abs,
+    add: Add,
+    arg_max: ArgMax,
+    average_pool: AveragePool,
+    axis_map: AxisMap,
+    celu: Celu,
+    clip: Clip,
+    concat: Concat,
+    conv: Conv,
+    dense: Dense,
+    div: Div,
+    dynamic_quantize: DynamicQuantize,
+    elu: Elu,
+    erf: Erf,
+    exp: Exp,
+    gelu: Gelu,
+    hard_sigmoid: HardSigmoid,
+    hard_swish: HardSwish,
+    layer_norm: LayerNorm,
+    leaky_relu: LeakyRelu,
+    log: Log,
+    lookup: Lookup,
+    mat_mul: MatMul,
+    max: Max,
+    max_pool: MaxPool,
+    min: Min,
+    mish: Mish,
+    mul: Mul,
+    power: Power,
+    prelu: PRelu,
+    quantize: FakeQuantize,
+    reciprocal: Reciprocal,
+    reduce: Reduce,
+    relu: Relu,
+    select: Select,
+    selu: Selu,
+    sigmoid: Sigmoid,
+    softmax: Softmax,
+    softplus: Softplus,
+    softsign: Softsign,
+    sqrt: Sqrt,
+    step: Step,
+    sub: Sub,
+    tanh: Tanh,
+    transpose: Transpose,
+    view: View,
+}

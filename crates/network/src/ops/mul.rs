@@ -67,3 +67,13 @@ impl Pairwise for Mul {
         ]
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Mul;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Mul, (-3.0, 3.0));
+    }
+}

@@ -98,8 +98,18 @@ impl Curve for Power {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        for exponent in [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] {
+            laws.curve(Power::new(exponent).unwrap(), (-3.0, 3.0));
+        }
+        for exponent in [-1.0, -2.0, -0.5, 0.5, 1.5, 2.7] {
+            laws.curve(Power::new(exponent).unwrap(), (0.1, 3.0));
+        }
+    }
 
     #[test]
     fn known_values() {

@@ -146,32 +146,31 @@ fn visit<T: Scalar>(boxes: &Boxes<'_, T>, s: usize, mut each: impl FnMut(usize, 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::laws::check_laws;
+pub(super) mod tests {
+    use super::super::laws::Laws;
     use super::*;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let slopes = [0.25, -0.5, 2.0];
         let each = Some(slopes.to_vec());
         let range = (-3.0, 3.0);
-        check_laws(
+        laws.check(
             &PRelu,
             &[&[1, 3, 2, 5], &[1, 3, 1, 1]],
             &[None, each.clone()],
             range,
             1,
         );
-        check_laws(
+        laws.check(
             &PRelu,
             &[&[1, 3, 2, 5], &[3, 1, 1]],
             &[None, each.clone()],
             range,
             2,
         );
-        check_laws(&PRelu, &[&[2, 3], &[3]], &[None, each], range, 3);
+        laws.check(&PRelu, &[&[2, 3], &[3]], &[None, each], range, 3);
         for slope in slopes {
-            check_laws(
+            laws.check(
                 &PRelu,
                 &[&[1, 70], &[]],
                 &[None, Some(vec![slope])],

@@ -254,8 +254,8 @@ impl<T: Scalar> Evaluate<T> for FakeQuantize {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
-    use super::super::laws::check_laws;
+pub(super) mod tests {
+    use super::super::laws::Laws;
     use super::*;
 
     fn byte(output: QuantizedOutput) -> FakeQuantize {
@@ -275,14 +275,13 @@ mod tests {
         assert!(grid.at(f32::NAN, QuantizedOutput::Quantised).is_nan());
     }
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         for output in [QuantizedOutput::Quantised, QuantizedOutput::Dequantised] {
-            check_laws(&byte(output), &[&[1, 70]], &[], (-300.0, 300.0), 1);
+            laws.check(&byte(output), &[&[1, 70]], &[], (-300.0, 300.0), 1);
             let scales = vec![0.1, 0.03, 2.0];
             let zeros = vec![0, -5, 100];
             let each = FakeQuantize::new(scales, zeros, Some(1), -128, 127, output).unwrap();
-            check_laws(&each, &[&[1, 3, 2, 4]], &[], (-20.0, 20.0), 2);
+            laws.check(&each, &[&[1, 3, 2, 4]], &[], (-20.0, 20.0), 2);
         }
     }
 

@@ -32,3 +32,14 @@ impl Curve for Reciprocal {
         l > 0.0 || u < 0.0
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Reciprocal;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Reciprocal, (0.1, 5.0));
+        laws.curve(Reciprocal, (-5.0, -0.1));
+    }
+}

@@ -189,27 +189,26 @@ impl Operator for Reduce {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
-        check_laws(
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.check(
             &Reduce::mean(vec![1, 2]),
             &[&[1, 3, 4, 5]],
             &[None],
             (-1.0, 1.0),
             1,
         );
-        check_laws(
+        laws.check(
             &Reduce::sum(vec![3]),
             &[&[1, 3, 4, 5]],
             &[None],
             (-1.0, 1.0),
             2,
         );
-        check_laws(
+        laws.check(
             &Reduce::sum(vec![0, 1, 2]),
             &[&[2, 3, 4]],
             &[None],

@@ -42,3 +42,13 @@ impl Curve for Relu {
         x.max(T::ZERO)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Relu;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Relu, (-3.0, 3.0));
+    }
+}

@@ -151,12 +151,11 @@ impl Operator for Select {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         let input = Shape::new([2, 3, 4]).unwrap();
         let along = [
             vec![Some(1), Some(0), Some(1)],
@@ -164,7 +163,7 @@ mod tests {
             vec![Some(0), Some(3), None],
         ];
         let select = Select::by_axes("Slice", input, &along, 0.5).unwrap();
-        check_laws(&select, &[&[2, 3, 4]], &[None], (-1.0, 1.0), 1);
+        laws.check(&select, &[&[2, 3, 4]], &[None], (-1.0, 1.0), 1);
     }
 
     #[test]

@@ -49,3 +49,13 @@ impl Curve for Selu {
         (x >= 0.0).then_some((self.gamma, 0.0))
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Selu;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Selu::new(1.673_263_2, 1.050_701).unwrap(), (-5.0, 3.0));
+    }
+}

@@ -48,3 +48,13 @@ impl Curve for Sigmoid {
         (0.0, 1.0)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Sigmoid;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Sigmoid, (-9.0, 9.0));
+    }
+}

@@ -25,3 +25,13 @@ impl Curve for Softplus {
         (0.0, f64::INFINITY)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Softplus;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Softplus, (-9.0, 9.0));
+    }
+}

@@ -28,3 +28,13 @@ impl Curve for Softsign {
         (-1.0, 1.0)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Softsign;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Softsign, (-9.0, 9.0));
+    }
+}

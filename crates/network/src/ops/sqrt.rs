@@ -31,3 +31,13 @@ impl Curve for Sqrt {
         (0.0, f64::INFINITY)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Sqrt;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Sqrt, (0.01, 5.0));
+    }
+}

@@ -87,14 +87,13 @@ impl Operator for Step {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these results are exact")]
-mod tests {
-    use super::super::laws::check_laws;
+pub(super) mod tests {
+    use super::super::laws::Laws;
     use super::*;
 
-    #[test]
-    fn steps_obey_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         for step in [Step::Floor, Step::Ceil, Step::Round, Step::Sign] {
-            check_laws(&step, &[&[1, 2, 3]], &[], (-3.0, 3.0), 7);
+            laws.check(&step, &[&[1, 2, 3]], &[], (-3.0, 3.0), 7);
         }
     }
 

@@ -39,3 +39,13 @@ impl Pairwise for Sub {
         [sum_down(x[0], -y[1]), sum_up(x[1], -y[0])]
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Sub;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.pairwise(Sub, (-3.0, 3.0));
+    }
+}

@@ -29,3 +29,13 @@ impl Curve for Tanh {
         (-1.0, 1.0)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Tanh;
+    use crate::ops::laws::Laws;
+
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
+        laws.curve(Tanh, (-5.0, 5.0));
+    }
+}

@@ -181,18 +181,17 @@ impl Operator for Transpose {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::ops::laws::check_laws;
+    use crate::ops::laws::Laws;
 
-    #[test]
-    fn obeys_the_laws() {
+    pub(in crate::ops) fn laws(laws: &mut Laws) {
         for (seed, order) in [[0, 2, 3, 1], [0, 3, 1, 2], [3, 1, 0, 2], [1, 0, 3, 2]]
             .into_iter()
             .enumerate()
         {
             let transpose = Transpose::new(Order::new(order.to_vec()).unwrap());
-            check_laws(
+            laws.check(
                 &transpose,
                 &[&[2, 3, 4, 5]],
                 &[None],
