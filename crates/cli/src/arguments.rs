@@ -1,14 +1,11 @@
 //! Arguments that several commands share.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_criteria::{Decision, Rule};
-use deepconcolic_dataset::Samples;
-use deepconcolic_network::Network;
+use deepconcolic::{DataSettings, ModelSettings, Rule};
 
 use crate::exit::Failure;
-use crate::settings::{DataSettings, ModelSettings};
 
 /// How the model is read.
 #[derive(Args, Clone, Debug)]
@@ -71,16 +68,6 @@ impl DataArguments {
             limit: self.limit,
         }
     }
-
-    /// The samples as the network takes them.
-    pub fn open(&self, network: &Network) -> Result<Samples, Failure> {
-        self.settings().open(network)
-    }
-
-    /// Other data, read the same way but for the limit.
-    pub fn open_as(&self, path: &Path, network: &Network) -> Result<Samples, Failure> {
-        self.settings().open_as(path, network)
-    }
 }
 
 /// How the model's outputs are read.
@@ -91,18 +78,6 @@ pub struct DecisionArguments {
     /// threshold:0.5 for one that is a Sigmoid
     #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
     pub decision: Option<Rule>,
-}
-
-impl DecisionArguments {
-    /// The decision for a network.
-    pub fn of(&self, network: &Network) -> Result<Decision, Failure> {
-        decision(self.decision, network)
-    }
-}
-
-/// The decision of a rule for a network; without a rule, what the model shows.
-pub fn decision(rule: Option<Rule>, network: &Network) -> Result<Decision, Failure> {
-    Decision::of(network, rule).map_err(|why| Failure::Usage(format!("--decision: {why}")))
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.

@@ -1,12 +1,11 @@
 //! Arguments that choose and tune criteria.
 
 use clap::{Args, ValueEnum};
-use deepconcolic_criteria::{Criterion, Parameters, Selection};
+use deepconcolic::{CriterionSettings, LipschitzName, Radius, ScopeName};
+use deepconcolic_criteria::{Criterion, Parameters};
 use deepconcolic_geometry::Norm;
-use deepconcolic_network::Network;
 
 use crate::exit::Failure;
-use crate::settings::{CriterionSettings, LipschitzName, ScopeName};
 
 /// Knobs of criteria.
 #[derive(Args, Clone, Debug)]
@@ -49,10 +48,10 @@ pub struct CriterionArguments {
     ratio_norm: Norm,
     /// The norm of distances to seeds: linf, l1, l2, l0 (pixels) or l0-elements
     #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
-    pub norm: Norm,
+    norm: Norm,
     /// The radius of the region round each seed, in units of the domain's width, or `none`
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
-    pub radius: Option<String>,
+    radius: Option<String>,
     /// Require only these layers, by name or number (for pairs: of the decisions)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     layers: Vec<String>,
@@ -81,7 +80,7 @@ fn norm(name: &str) -> Result<Norm, String> {
 }
 
 /// A radius as the user gives it.
-pub fn radius(text: &str) -> Result<Option<f64>, Failure> {
+fn radius(text: &str) -> Result<Option<f64>, Failure> {
     match text.parse::<f64>() {
         _ if text == "none" => Ok(None),
         Ok(radius) if radius.is_finite() && radius >= 0.0 => Ok(Some(radius)),
@@ -89,20 +88,6 @@ pub fn radius(text: &str) -> Result<Option<f64>, Failure> {
             "--radius must be a number of at least 0, or none, not `{text}`"
         ))),
     }
-}
-
-/// The criterion of a name given by the user.
-pub fn find(name: &str) -> Result<&'static dyn Criterion, Failure> {
-    deepconcolic_criteria::find(name).ok_or_else(|| {
-        let names: Vec<&str> = deepconcolic_criteria::ALL
-            .iter()
-            .map(|c| c.name())
-            .collect();
-        Failure::Usage(format!(
-            "there is no criterion `{name}`; there are {}",
-            names.join(", ")
-        ))
-    })
 }
 
 /// What the help says about criteria.
@@ -140,14 +125,16 @@ impl CriterionArguments {
         }
     }
 
-    /// The parameters they say, checked.
-    pub fn parameters(&self) -> Result<Parameters, Failure> {
-        let radius = self.radius.as_deref().map_or(Ok(None), radius)?;
-        self.settings().parameters(radius)
+    /// The radius as the user gave it.
+    pub fn radius(&self) -> Result<Radius, Failure> {
+        match self.radius.as_deref() {
+            None => Ok(Radius::Usual),
+            Some(text) => Ok(radius(text)?.map_or(Radius::Anywhere, Radius::Within)),
+        }
     }
 
-    /// The neurons they select.
-    pub fn selection(&self, network: &Network) -> Result<Selection, Failure> {
-        self.settings().selection(network)
+    /// The radius of regions, where none is the whole domain.
+    pub fn region_radius(&self) -> Result<Option<f64>, Failure> {
+        self.radius.as_deref().map_or(Ok(None), radius)
     }
 }

@@ -9,9 +9,9 @@ use deepconcolic_dataset::write::AtomicFile;
 use std::io::Write;
 
 use crate::Outcome;
+use crate::exit;
 use crate::exit::Failure;
 use crate::run::Run;
-use crate::{exit, paths};
 
 const MODEL: &[u8] = include_bytes!("../../../testdata/demo/fashion_cnn.onnx");
 const DATA: &[u8] = include_bytes!("../../../testdata/demo/fashion_test.npz");
@@ -37,7 +37,7 @@ impl Demo {
     /// Writes model and data, and runs on them.
     pub fn run(&self) -> Outcome {
         let folder = self.out.clone().unwrap_or_else(free_folder);
-        paths::storable([("--out", Some(folder.as_path()))])?;
+        deepconcolic::storable([("--out", Some(folder.as_path()))])?;
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::Usage(format!("{} cannot be made: {e}", folder.display())))?;
         let (model, data) = (
@@ -70,16 +70,17 @@ impl Demo {
             "$ deepconcolic run {}",
             words[1..].join(" ")
         )?;
-        let line = Line::try_parse_from(words).map_err(|e| Failure::Internal(e.to_string()))?;
+        let line = Line::try_parse_from(words)
+            .map_err(|e| deepconcolic::Error::Internal(e.to_string()))?;
         line.run.run()
     }
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut file = AtomicFile::create(path)?;
+    let mut file = AtomicFile::create(path).map_err(deepconcolic::Error::from)?;
     file.write_all(bytes)
         .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
-    Ok(file.commit()?)
+    Ok(file.commit().map_err(deepconcolic::Error::from)?)
 }
 
 /// A folder that is not there yet.

@@ -6,10 +6,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 
-use deepconcolic_dataset::DatasetError;
+use deepconcolic::{Error, Event};
 use deepconcolic_dataset::write::is_standard_output;
-use deepconcolic_formats::LoadError;
-use deepconcolic_record::ArchiveError;
 
 /// What the help says about exit codes.
 pub const HELP: &str = "Exit codes: 0 done, 1 a gate or check failed, 2 bad usage or input, \
@@ -30,6 +28,13 @@ pub enum Status {
     Interrupted,
 }
 
+impl Status {
+    /// Of something that passes or not.
+    pub fn of(passes: bool) -> Self {
+        if passes { Self::Done } else { Self::GateFailed }
+    }
+}
+
 impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {
         Self::from(match status {
@@ -45,49 +50,39 @@ impl From<Status> for ExitCode {
 /// Why a command could not do what was asked. Each message says what, where, and the way out.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The model file.
+    /// What the library says.
     #[error(transparent)]
-    Model(#[from] LoadError),
-    /// A data file.
-    #[error(transparent)]
-    Data(#[from] DatasetError),
-    /// A requirement or property file.
-    #[error(transparent)]
-    Requirements(#[from] deepconcolic_language::Error),
-    /// The folder of a run.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// A result that does not agree with itself: never the user's fault.
-    #[error("internal error: {0}; please report it with the command line")]
-    Internal(String),
-    /// Arguments that do not fit the model or each other.
+    Library(#[from] Error),
+    /// Arguments that no library call can have.
     #[error("{0}")]
     Usage(String),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
-    Output(#[from] std::io::Error),
+    Output(#[from] io::Error),
 }
 
 impl Failure {
     fn is_closed_pipe(&self) -> bool {
-        let error = match self {
-            Self::Output(error) => error,
-            Self::Data(DatasetError::Io { source, .. })
-            | Self::Archive(ArchiveError::Data(DatasetError::Io { source, .. })) => source,
-            _ => return false,
-        };
-        error.kind() == io::ErrorKind::BrokenPipe
+        match self {
+            Self::Library(error) => error.is_closed_pipe(),
+            Self::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            Self::Usage(_) => false,
+        }
     }
 
     fn status(&self) -> Status {
         match self {
-            Self::Model(_)
-            | Self::Data(_)
-            | Self::Requirements(_)
-            | Self::Archive(_)
-            | Self::Usage(_) => Status::BadInput,
-            Self::Output(_) | Self::Internal(_) => Status::Internal,
+            Self::Output(_) => Status::Internal,
+            Self::Library(error) if error.is_internal() => Status::Internal,
+            Self::Library(_) | Self::Usage(_) => Status::BadInput,
         }
+    }
+}
+
+/// Tells what the user should know at once; the rest is for those who watch.
+pub fn tell_notes(event: &Event) {
+    if let Event::Note(note) = event {
+        tell(format_args!("note: {note}"));
     }
 }
 

@@ -1,25 +1,30 @@
 //! Ctrl-C and polite kills: the first asks the run to save and end, the second ends it there.
 
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+
+use deepconcolic::Cancel;
 
 use crate::exit::{Failure, tell};
 
-static RAISED: AtomicBool = AtomicBool::new(false);
+static CANCEL: OnceLock<Cancel> = OnceLock::new();
 
-/// Listens from now on; the flag is raised when the user wants an end.
-pub fn listen() -> Result<&'static AtomicBool, Failure> {
-    let handler = || {
-        if RAISED.swap(true, Ordering::Relaxed) {
+/// Listens from now on, and cancels when the user wants an end.
+pub fn listen() -> Result<Cancel, Failure> {
+    let cancel = CANCEL.get_or_init(Cancel::default).clone();
+    let handler = move || {
+        let cancel = CANCEL.get_or_init(Cancel::default);
+        if cancel.is_cancelled() {
             // Everything that was reported is in the journal.
             process::exit(130);
         }
+        cancel.cancel();
         tell(format_args!(
             "\nstopping; once more to stop without saving the results"
         ));
     };
     match ctrlc::set_handler(handler) {
-        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(&RAISED),
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(cancel),
         Err(error) => Err(Failure::Usage(format!("cannot listen for Ctrl-C: {error}"))),
     }
 }

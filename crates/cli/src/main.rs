@@ -1,43 +1,17 @@
-//! The `deepconcolic` command: parses arguments, wires the crates together, sets the exit code.
+//! The `deepconcolic` command: parses arguments, asks the library, prints what it tells, sets the exit code.
 
 mod arguments;
-mod asked;
-mod audit;
 mod check;
-mod check_verify;
-mod conclusion;
-mod controls;
 mod coverage;
-mod coverage_change;
 mod criteria;
-mod date;
 mod demo;
 mod eval;
 mod exit;
-mod fingerprints;
 mod inspect;
 mod interrupt;
-mod minimise;
-mod model;
-mod outcome;
-mod paths;
-mod plan;
-mod profile_file;
-mod progress;
-mod prove;
-mod region_file;
-mod renumbering;
 mod replay;
-mod requirements;
 mod run;
-mod samples;
-mod scene;
-mod settings;
-mod sitting;
-mod statement;
-mod two_inputs;
 mod verify;
-mod verify_folder;
 
 use std::process::ExitCode;
 
@@ -50,7 +24,7 @@ use exit::{Failure, Status};
 /// Runs a network on concrete inputs, looks at which coverage requirements are still open, and
 /// computes new inputs that meet them.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true, after_help = exit::HELP)]
+#[command(name = "deepconcolic", version, arg_required_else_help = true, after_help = exit::HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

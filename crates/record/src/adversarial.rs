@@ -134,24 +134,20 @@ impl AdversarialTable {
 /// Writes the folder anew: `adversarial.npz` (x, y: the true label or quantities, label: the network's
 /// class, output: its quantities, test: row of the suite, reference, distance), and
 /// `test-label-as-label.png` for each where inputs are pictures.
-/// Returns what the user should know of the pictures: why there are none, how many were left out, how far
-/// they are from the tests.
 pub fn write_adversarial(
     folder: &Path,
-    suite: &SuiteTable,
+    table: &AdversarialTable,
+    drawn: &Drawn,
     shape: &[usize],
-    domain: &Domain,
-) -> Result<Vec<String>, ArchiveError> {
+) -> Result<(), ArchiveError> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(ArchiveError::io(folder, "replace"))?;
     }
-    let table = AdversarialTable::of(suite, shape.iter().product());
     if table.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     fs::create_dir_all(folder).map_err(ArchiveError::io(folder, "create"))?;
     table.write(&folder.join(ADVERSARIAL_TABLE), shape)?;
-    let drawn = draw(folder, &table, shape, domain)?;
     for (name, contents) in &drawn.pictures {
         let path = folder.join(name);
         let mut file = AtomicFile::create(&path)?;
@@ -159,11 +155,11 @@ pub fn write_adversarial(
             .map_err(ArchiveError::io(&path, "write"))?;
         file.commit()?;
     }
-    Ok(drawn.notes)
+    Ok(())
 }
 
 /// Pictures of adversarial tests.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Drawn {
     /// Their names and contents.
     pub pictures: Vec<(String, Vec<u8>)>,
@@ -179,10 +175,10 @@ pub fn draw(
     shape: &[usize],
     domain: &Domain,
 ) -> Result<Drawn, ArchiveError> {
-    let mut drawn = Drawn {
-        pictures: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut drawn = Drawn::default();
+    if table.is_empty() {
+        return Ok(drawn);
+    }
     let picture = match Picture::of(shape, domain) {
         Ok(picture) => picture,
         Err(why) => {

@@ -139,6 +139,30 @@ impl SuiteTable {
         }
     }
 
+    /// Whether two tables hold the same numbers, bit for bit: what is no number is the same as itself.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let single = |a: &[f32], b: &[f32]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let double = |a: &[f64], b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let floats = single(&self.x, &other.x)
+            && single(&self.distance, &other.distance)
+            && double(&self.output, &other.output)
+            && double(&self.reference_distance, &other.reference_distance)
+            && double(&self.reference_output, &other.reference_output);
+        let rest = |table: &Self| Self {
+            x: Vec::new(),
+            distance: Vec::new(),
+            output: Vec::new(),
+            reference_distance: Vec::new(),
+            reference_output: Vec::new(),
+            ..table.clone()
+        };
+        floats && rest(self) == rest(other)
+    }
+
     /// Reads it back; `elements` is the size of one input.
     pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;

@@ -1,0 +1,256 @@
+//! What lies beside the suite: adversarial tests and their pictures, nearest witnesses, the profile.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use deepconcolic_check::Claim;
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_network::BitSet;
+use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, State, SuiteTable, draw};
+
+use super::Report;
+use super::opened::Opened;
+use super::origins::Origins;
+use crate::error::Error;
+use crate::folder::{self, profile_file};
+use crate::plan;
+
+/// `adversarial/`: the tests that the verdicts name, and a picture of each.
+pub fn adversarial(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Result<(), Error> {
+    let folder = opened.dir.join(folder::ADVERSARIAL);
+    let expected = AdversarialTable::of(suite, opened.network.input_elements());
+    let mut names = entries(&folder)?;
+    if expected.is_empty() {
+        if !names.is_empty() {
+            report.differs(
+                folder::ADVERSARIAL,
+                "files",
+                names.len(),
+                "no adversarial test",
+            );
+        }
+        return Ok(());
+    }
+    let name = |file: &str| format!("{}/{file}", folder::ADVERSARIAL);
+    if names.remove(ADVERSARIAL_TABLE) {
+        let claimed = AdversarialTable::read(&folder.join(ADVERSARIAL_TABLE))?;
+        columns(&name(ADVERSARIAL_TABLE), &claimed, &expected, report);
+    } else {
+        report.differs(
+            &name(ADVERSARIAL_TABLE),
+            "file",
+            "nothing",
+            "adversarial tests",
+        );
+    }
+    let shape = opened.network.input_shape().without_batch().to_vec();
+    let drawn = draw(&folder, &expected, &shape, &opened.space.domain)?;
+    for (file, contents) in &drawn.pictures {
+        if !names.remove(file) {
+            report.differs(&name(file), "file", "nothing", "a picture of the test");
+        } else if fs::read(folder.join(file)).map_err(Error::unreadable(&folder.join(file)))?
+            != *contents
+        {
+            report.differs(&name(file), "picture", "of the test", "another picture");
+        }
+    }
+    for note in &drawn.notes {
+        if !opened.summary.notes.contains(note) {
+            report.differs(folder::SUMMARY, "notes", "no such note", note);
+        }
+    }
+    for file in &names {
+        report.differs(
+            &name(file),
+            "file",
+            "one of the run's",
+            "no adversarial test of the suite",
+        );
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder).map_err(Error::unreadable(folder))? {
+            names.insert(
+                entry
+                    .map_err(Error::unreadable(folder))?
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned(),
+            );
+        }
+    }
+    Ok(names)
+}
+
+fn columns(file: &str, claimed: &AdversarialTable, found: &AdversarialTable, report: &mut Report) {
+    let bits = |values: &[f32]| values.iter().map(|v| i64::from(v.to_bits())).collect();
+    let wide = |values: &[f64]| values.iter().map(|v| v.to_bits().cast_signed()).collect();
+    let columns: [(&str, Vec<i64>, Vec<i64>); 8] = [
+        ("x", bits(&claimed.x), bits(&found.x)),
+        ("y", claimed.classes.clone(), found.classes.clone()),
+        ("y", wide(&claimed.quantities), wide(&found.quantities)),
+        ("output", wide(&claimed.output), wide(&found.output)),
+        ("label", claimed.label.clone(), found.label.clone()),
+        ("test", claimed.test.clone(), found.test.clone()),
+        (
+            "reference",
+            claimed.reference.clone(),
+            found.reference.clone(),
+        ),
+        ("distance", bits(&claimed.distance), bits(&found.distance)),
+    ];
+    for (column, claimed, found) in columns {
+        if claimed.len() != found.len() {
+            report.differs(
+                file,
+                column,
+                format!("{} values", claimed.len()),
+                found.len(),
+            );
+        } else if let Some(at) = (0..found.len()).find(|&at| claimed[at] != found[at]) {
+            let field = format!("{column}[{at}]");
+            report.differs(file, field, "a value of the suite", "another value there");
+        }
+    }
+}
+
+/// `nearest.npz`: each input is a test of the run, as near as it says, and meets its requirement.
+pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Result<(), Error> {
+    const FILE: &str = folder::NEAREST;
+    let path = opened.dir.join(FILE);
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut file = NpzReader::open(&path)?;
+    let rows = file.read::<i64>("row")?.values;
+    let x = file.read::<f32>("x")?.values;
+    let roots = file.read::<i64>("root")?.values;
+    let distances = file.read::<f32>("distance")?.values;
+    let bounds = file.read::<f32>("bound")?.values;
+    let each = opened.network.input_elements();
+    let fits = [roots.len(), distances.len(), bounds.len()]
+        .iter()
+        .all(|&n| n == rows.len())
+        && x.len() == rows.len() * each;
+    if !fits {
+        report.differs(
+            FILE,
+            "arrays",
+            "a row for each witness",
+            "arrays that do not fit each other",
+        );
+        return Ok(());
+    }
+    if !rows.is_sorted_by(|a, b| a < b) {
+        report.differs(FILE, "row", "rows in order", "another order");
+    }
+    let (table, family, space) = (&opened.table, opened.family.as_ref(), &opened.space);
+    for (at, &row) in rows.iter().enumerate() {
+        let field = |column: &str| format!("{column}[{at}]");
+        let input = &x[at * each..(at + 1) * each];
+        let row = usize::try_from(row).ok().filter(|&row| {
+            table.state.get(row) == Some(&(State::Covered as u8)) && table.test[row] >= 0
+        });
+        let seed = opened
+            .settings
+            .seeds
+            .iter()
+            .position(|&s| s as i64 == roots[at]);
+        let slot = row.and_then(|row| table.slot(family, row));
+        let (Some(row), Some(slot)) = (row, slot) else {
+            report.differs(FILE, field("row"), rows[at], "no covered requirement");
+            continue;
+        };
+        let Some(seed) = seed else {
+            report.differs(FILE, field("root"), roots[at], "no seed of the run");
+            continue;
+        };
+        let root = opened.seeds.input(seed);
+        let distance = space.distance(input, root) as f32;
+        if distance.to_bits() != distances[at].to_bits() {
+            report.differs(FILE, field("distance"), distances[at], distance);
+        }
+        let known = suite.distance.get(table.test[row] as usize);
+        if known.is_some_and(|known| distance > *known) {
+            report.differs(
+                FILE,
+                field("distance"),
+                "no more than the suite's",
+                distance,
+            );
+        }
+        if bounds[at] > distance {
+            report.differs(
+                FILE,
+                field("bound"),
+                bounds[at],
+                format!("a witness at {distance}"),
+            );
+        }
+        let sets = family
+            .groups()
+            .iter()
+            .map(|group| BitSet::new(group.slots()));
+        let mut wanted: Vec<BitSet> = sets.collect();
+        wanted[slot.group as usize].insert(slot.slot as usize);
+        let confirmed = opened
+            .witnesses()
+            .confirm(&[Claim { input, root }], &wanted, &wanted);
+        match confirmed.into_iter().next() {
+            Some(Ok(confirmed)) if confirmed.exact().contains(&slot) => {}
+            Some(Err(why)) => report.differs(FILE, field("x"), "a test of the run", why),
+            _ => report.differs(
+                FILE,
+                field("x"),
+                "a witness",
+                "an input that does not meet it",
+            ),
+        }
+    }
+    report.unverified.push(
+        "nearest.npz: bound, beyond that no witness of the file lies below it; that no nearer witness is known".into(),
+    );
+    Ok(())
+}
+
+/// `profile.npz`: the bounds that the data give.
+pub fn profile(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<(), Error> {
+    const FILE: &str = folder::PROFILE;
+    let settings = &opened.settings;
+    let needed =
+        plan::criterion(settings)?.is_some_and(deepconcolic_criteria::Criterion::needs_profile);
+    let path = opened.dir.join(FILE);
+    if !needed {
+        if path.exists() {
+            report.differs(
+                FILE,
+                "file",
+                "bounds of neurons",
+                "a criterion that needs none",
+            );
+        }
+        return Ok(());
+    }
+    let found = origins.data.as_ref().and_then(|data| {
+        let given = settings.profile_data.as_deref();
+        profile_file::find(given, &settings.data, data, &opened.network).ok()
+    });
+    let Some((found, words)) = found else {
+        let about = "that the bounds of profile.npz are those of the data";
+        let line = format!("without the data of the profile: {about} (settings.profile)");
+        report.unverified.push(line);
+        return Ok(());
+    };
+    let claimed = profile_file::load(&path, &opened.network)?;
+    if claimed.as_ref() != Some(&found) {
+        report.differs(FILE, "bounds", "those of the profile data", "others");
+    }
+    let claimed = settings.profile.as_deref().unwrap_or("nothing");
+    report.compare(folder::SUMMARY, "settings.profile", claimed, words.as_str());
+    Ok(())
+}

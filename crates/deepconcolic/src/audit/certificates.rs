@@ -1,0 +1,137 @@
+//! `certificates/`: each is judged by the independent checker, and what follows from those accepted is known
+//! afterwards.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot, check, regions};
+use deepconcolic_network::BitSet;
+use rayon::prelude::*;
+
+use super::Report;
+use super::opened::Opened;
+use crate::error::Error;
+use crate::folder;
+use crate::folder::certificates;
+use crate::verify::folder::read;
+
+/// What the certificates of a run show.
+pub struct Proofs {
+    facts: ProvenFacts,
+    /// Numbers of those accepted.
+    pub accepted: BTreeSet<i64>,
+    /// How many files there are, and how many statements are about executions alone.
+    pub files: usize,
+    pub by_executions: usize,
+}
+
+/// Judges every certificate.
+pub fn judge(opened: &Opened, report: &mut Report) -> Result<Proofs, Error> {
+    let rows: Vec<Vec<f32>> = opened.seeds.iter().map(<[f32]>::to_vec).collect();
+    let boxes = regions(&opened.space, &rows).into_iter();
+    let files = files(&opened.dir)?;
+    let mut proofs = Proofs {
+        facts: ProvenFacts::new(
+            &opened.network,
+            opened.digest,
+            boxes.map(|part| part.region).collect(),
+        ),
+        accepted: BTreeSet::new(),
+        files: files.len(),
+        by_executions: 0,
+    };
+    for file in &files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{}/{name}", folder::CERTIFICATES);
+        let expectation = Expectation {
+            model: &opened.digest,
+            regions: None,
+            requirements: None,
+        };
+        let judged =
+            Certificate::from_bytes(&read(file)?, &opened.network).and_then(|certificate| {
+                let accepted = check(&opened.network, &certificate, &expectation)?;
+                proofs.facts.add_accepted(&opened.network, &accepted)?;
+                let entries = certificate.entries.iter();
+                Ok(entries.filter(|e| e.is_about_executions()).count())
+            });
+        match judged {
+            Ok(count) => {
+                proofs.by_executions += count;
+                proofs.accepted.extend(number(file));
+            }
+            Err(reason) => report.differs(&name, "proof", "one", format!("rejected: {reason}")),
+        }
+    }
+    Ok(proofs)
+}
+
+/// The number in a certificate's name.
+fn number(file: &Path) -> Option<i64> {
+    file.file_stem()?.to_str()?.parse().ok()
+}
+
+/// The certificates of a run, in order.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let folder = folder.join(folder::CERTIFICATES);
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let unreadable =
+        |e: io::Error| Error::Request(format!("{} cannot be read: {e}", folder.display()));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path
+            .extension()
+            .is_some_and(|e| e == certificates::EXTENSION)
+        {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+impl Proofs {
+    /// Which of these requirements cannot be met, by the certificates accepted.
+    pub fn refuted(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
+        following(opened, asked, self.facts.real_numbers())
+    }
+
+    /// Which of these requirements no execution meets, in any order of summation.
+    pub fn refuted_for_executions(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
+        following(opened, asked, self.facts.executions())
+    }
+}
+
+/// Which of some requirements follow from what is known.
+fn following(opened: &Opened, asked: &[Slot], known: &Deduction) -> BTreeSet<Slot> {
+    let family = opened.family.as_ref();
+    let place = |slot: Slot| (slot.group as usize, slot.slot as usize);
+    let Some(pairs) = family.pairs() else {
+        let follows = |slot: &&Slot| {
+            let (group, slot) = place(**slot);
+            let requirement = family.requirement(group, slot);
+            requirement.is_ok_and(|requirement| known.refute(&requirement))
+        };
+        return asked.par_iter().filter(follows).copied().collect();
+    };
+    let mut refuted = BTreeSet::new();
+    for (group, content) in family.groups().iter().enumerate() {
+        let mut set = BitSet::new(content.slots());
+        let mine = asked.iter().map(|&slot| place(slot));
+        mine.filter(|(g, _)| *g == group)
+            .for_each(|(_, slot)| set.insert(slot));
+        let neurons = |layer: usize| opened.network.layers()[layer].neurons();
+        let (before, layer) = pairs.layers(group);
+        let sizes = (neurons(before), neurons(layer));
+        let found = known.refuted_pairs(pairs, group, sizes, &set);
+        refuted.extend(found.iter().map(|slot| Slot {
+            group: group as u32,
+            slot: slot as u32,
+        }));
+    }
+    refuted
+}

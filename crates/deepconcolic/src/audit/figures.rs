@@ -1,0 +1,175 @@
+//! `run.json` and `statement.md`: every figure compared with the one computed.
+
+use std::path::Path;
+
+use deepconcolic_campaign::{Accuracy, sanity};
+use deepconcolic_record::{Baseline, Summary};
+use serde_json::Value;
+
+use super::Report;
+use super::opened::Opened;
+use super::origins::Origins;
+use crate::conclude::controls::{CONTROL, Controls};
+use crate::conclude::figures::Record;
+use crate::error::Error;
+use crate::folder::{self, fingerprints};
+use crate::samples;
+
+/// How the run went, as it says; what was measured on data and on random inputs, measured again.
+pub fn record(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<Record, Error> {
+    report.unverified.push(
+        "run.json: date, command, time_s, executions, stop, notes (how the run went; that statement.md says the \
+         same of date, command, total time, executions, stop and notes was checked)"
+            .into(),
+    );
+    let claimed = &opened.summary;
+    let (baseline, accuracy) = baseline(opened, origins, report)?;
+    let misclassified = match &origins.choice {
+        Some(choice) => choice.misclassified.len(),
+        None => claimed.tests.misclassified,
+    };
+    for note in opened.family.notes() {
+        if !claimed.notes.contains(&note) {
+            report.differs(folder::SUMMARY, "notes", "no such note", note);
+        }
+    }
+    Ok(Record {
+        date: claimed.date.clone(),
+        command: claimed.command.clone(),
+        accuracy,
+        misclassified,
+        baseline,
+        times: claimed.time_s,
+        executions: claimed.executions,
+        stop: claimed.stop.clone(),
+        notes: claimed.notes.clone(),
+        files: fingerprints::of_folder(&opened.dir)?,
+    })
+}
+
+fn baseline(
+    opened: &Opened,
+    origins: &Origins,
+    report: &mut Report,
+) -> Result<(Baseline, Option<f64>), Error> {
+    let claimed = &opened.summary.baseline;
+    let is_measured = claimed.random_coverage.is_some() || claimed.data_coverage.is_some();
+    let mut found = Baseline {
+        random_coverage: None,
+        random_inputs: 0,
+        data_coverage: None,
+        data_inputs: 0,
+    };
+    if !is_measured {
+        report
+            .unverified
+            .push("run.json: that nothing was measured for comparison (baseline, accuracy)".into());
+        return Ok((found, None));
+    }
+    let controls = Controls {
+        network: &opened.network,
+        family: opened.family.as_ref(),
+        decision: &opened.decision,
+    };
+    let (tests, rng_seed) = (opened.suite.len(), opened.settings.rng_seed);
+    let random = controls.random(&opened.space, &opened.seeds, tests, rng_seed);
+    found.random_coverage = Some(random);
+    found.random_inputs = tests;
+    let Some(data) = &origins.data else {
+        found.data_coverage = claimed.data_coverage;
+        found.data_inputs = claimed.data_inputs;
+        return Ok((found, opened.summary.accuracy));
+    };
+    let inputs = samples::inputs(data, &opened.decision)?;
+    // How many there was time for is the run's to say.
+    let most = data.len().min(CONTROL);
+    let len = claimed.data_inputs.clamp(1, most);
+    let (coverage, answers) = controls.data(&inputs, len);
+    found.data_coverage = Some(coverage);
+    found.data_inputs = len;
+    if len < most {
+        report.unverified.push(
+            "run.json: that there was time for no more of the data (baseline.data_inputs)".into(),
+        );
+    }
+    for note in sanity::findings(&answers, data.dataset().class_names()) {
+        if !opened.summary.notes.contains(&note) {
+            report.differs(folder::SUMMARY, "notes", "no such note", note);
+        }
+    }
+    Ok((found, answers.accuracy().map(Accuracy::share)))
+}
+
+/// Every field of `run.json`.
+pub fn compare(opened: &Opened, found: &Summary, report: &mut Report) -> Result<(), Error> {
+    let found = serde_json::to_value(found).map_err(Error::json)?;
+    walk(&opened.claimed, &found, "", report);
+    Ok(())
+}
+
+fn walk(claimed: &Value, found: &Value, path: &str, report: &mut Report) {
+    let child = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match (claimed, found) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (name, value) in a {
+                walk(
+                    value,
+                    b.get(name).unwrap_or(&Value::Null),
+                    &child(name),
+                    report,
+                );
+                if !b.contains_key(name) && value.is_null() {
+                    report.differs(folder::SUMMARY, child(name), "null", "no such field");
+                }
+            }
+            for (name, value) in b.iter().filter(|(name, _)| !a.contains_key(*name)) {
+                report.differs(folder::SUMMARY, child(name), "nothing", value);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (number, (a, b)) in a.iter().zip(b).enumerate() {
+                walk(a, b, &format!("{path}[{number}]"), report);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => report.differs(folder::SUMMARY, path, brief(a), brief(b)),
+    }
+}
+
+/// A value short enough for a line.
+fn brief(value: &Value) -> String {
+    const MOST: usize = 120;
+    let text = value.to_string();
+    if text.chars().count() > MOST {
+        let start: String = text.chars().take(MOST).collect();
+        format!("{start}...")
+    } else {
+        text
+    }
+}
+
+/// `statement.md`, line by line.
+pub fn page(path: &Path, found: &str, report: &mut Report) -> Result<(), Error> {
+    let file = folder::STATEMENT;
+    let Ok(claimed) = std::fs::read(path) else {
+        report.differs(file, "file", "nothing", "the statement of the run");
+        return Ok(());
+    };
+    let claimed = String::from_utf8_lossy(&claimed);
+    let (a, b): (Vec<&str>, Vec<&str>) =
+        (claimed.split('\n').collect(), found.split('\n').collect());
+    for line in 0..a.len().max(b.len()) {
+        let show = |lines: &[&str]| {
+            lines
+                .get(line)
+                .map_or("nothing".into(), |l| format!("`{l}`"))
+        };
+        if a.get(line) != b.get(line) {
+            report.differs(file, format!("line {}", line + 1), show(&a), show(&b));
+        }
+    }
+    Ok(())
+}

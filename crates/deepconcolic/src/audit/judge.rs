@@ -1,0 +1,130 @@
+//! The whole audit, one part after the other.
+
+use std::path::Path;
+
+use deepconcolic_geometry::Extent;
+use deepconcolic_record::Summary;
+
+use super::opened::Opened;
+use super::{Report, beside, certificates, figures, origins, rows, tests};
+use crate::conclude::figures::{Facts, conclude};
+use crate::conclude::statement::{Page, text, verdicts};
+use crate::error::Error;
+use crate::{folder, two_inputs};
+
+/// Judges the folder of a run, with the model that it names or the file given instead.
+pub fn judge(dir: &Path, model: Option<&Path>) -> Result<Report, Error> {
+    let opened = Opened::new(dir, model)?;
+    let mut report = Report {
+        scope: scope(&opened),
+        ..Report::default()
+    };
+    let origins = origins::judge(&opened, &mut report)?;
+    tests::places(&opened, &mut report);
+    let proofs = certificates::judge(&opened, &mut report)?;
+    let Some((audit, table)) = rows::judge(&opened, &proofs, &mut report) else {
+        // Without knowing what the suite shows, no figure can be computed.
+        return Ok(report);
+    };
+    let suite = tests::columns(&opened, &audit, &origins, &mut report)?;
+    beside::adversarial(&opened, &suite, &mut report)?;
+    beside::nearest(&opened, &suite, &mut report)?;
+    beside::profile(&opened, &origins, &mut report)?;
+    let facts = Facts {
+        network: &opened.network,
+        family: opened.family.as_ref(),
+        decision: &opened.decision,
+        settings: &opened.settings,
+        settings_value: &opened.summary.settings,
+        suite: &suite,
+        audit: &audit,
+        table: &table,
+    };
+    let record = figures::record(&opened, &origins, &mut report)?;
+    let found: Summary = conclude(&facts, record);
+    figures::compare(&opened, &found, &mut report)?;
+    let page = Page {
+        summary: &found,
+        settings: &opened.settings,
+        space: &opened.space,
+        verdicts: verdicts(opened.family.as_ref(), &table, &opened.settings),
+    };
+    figures::page(
+        &opened.dir.join(folder::STATEMENT),
+        &text(&page),
+        &mut report,
+    )?;
+    let counts = &found.requirements;
+    report.done.push(format!(
+        "{} tests run again: of {} requirements {} are covered ({} within the margin of rounding)",
+        suite.len(),
+        counts.total,
+        counts.covered,
+        counts.fragile
+    ));
+    Ok(report)
+}
+
+/// What is checked, from what is used for it.
+fn scope(opened: &Opened) -> Vec<String> {
+    let Opened {
+        settings,
+        space,
+        family,
+        seeds,
+        ..
+    } = opened;
+    let what = match &settings.requirements {
+        Some(file) => format!("requirements of {}", file.name),
+        None => format!(
+            "criterion {}",
+            settings.criterion.as_deref().unwrap_or_default()
+        ),
+    };
+    let total: usize = family
+        .groups()
+        .iter()
+        .map(deepconcolic_criteria::Group::total)
+        .sum();
+    let norm = space.norm.name();
+    let place = match &space.extent {
+        Extent::Balls(radius) => format!("within {radius} ({norm}) of a seed"),
+        Extent::Domain => "anywhere in the domain".into(),
+        Extent::Boxes(boxes) => format!("in one of {} boxes", boxes.len()),
+    };
+    let domain = &settings.domain;
+    let ends = match (domain.lower.as_slice(), domain.upper.as_slice()) {
+        ([low], [high]) => format!("{low}..{high} for every element"),
+        (lower, _) => format!("a range for each of {} elements", lower.len()),
+    };
+    let mut lines = vec![
+        format!("{what}: {total} requirements"),
+        format!("tests {place}, distances in {norm}; domain {ends}"),
+        format!("seeds ({}): {}", seeds.len(), few(&settings.seeds)),
+        format!("model of SHA-256 {}", opened.sha256),
+    ];
+    if let Some(rule) = opened.decision.rule() {
+        lines.push(format!("decision {}", rule.words()));
+    }
+    lines.extend(two_inputs::of_run(family.as_ref(), space));
+    if let Some(steps) = space.grid {
+        lines.push(format!("values on a grid of {steps} steps"));
+    }
+    if let Some(validity) = &space.validity {
+        lines.push(format!(
+            "similarity to the seed at least {}",
+            validity.least
+        ));
+    }
+    lines
+}
+
+/// The first few numbers of a list.
+fn few(numbers: &[usize]) -> String {
+    const FEW: usize = 8;
+    let mut text: Vec<String> = numbers.iter().take(FEW).map(ToString::to_string).collect();
+    if numbers.len() > FEW {
+        text.push("...".into());
+    }
+    text.join(", ")
+}

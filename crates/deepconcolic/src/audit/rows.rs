@@ -1,0 +1,229 @@
+//! `requirements.npz`: every row, by the tests and certificates that it rests on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
+use deepconcolic_language::Inputs;
+use deepconcolic_record::{RequirementTable, State};
+
+use super::Report;
+use super::certificates::Proofs;
+use super::opened::Opened;
+use crate::folder;
+
+const FILE: &str = folder::REQUIREMENTS;
+
+/// What the suite shows, and the table that the suite and the certificates bear out. None where the suite
+/// cannot be judged as a whole.
+pub fn judge(
+    opened: &Opened,
+    proofs: &Proofs,
+    report: &mut Report,
+) -> Option<(Audit, RequirementTable)> {
+    let family = opened.family.as_ref();
+    let claims = match claims(opened, report) {
+        Ok(claims) => claims,
+        Err(why) => {
+            report.differs(FILE, "test2", "pairs of tests", why);
+            return None;
+        }
+    };
+    let audit = match opened.witnesses().audit(&opened.suite.x, &claims) {
+        Ok(audit) => audit,
+        Err(why) => {
+            report.differs(folder::SUITE, "x", "a suite that can be judged", why);
+            return None;
+        }
+    };
+    let mut found = RequirementTable::new(family, &audit);
+    let refuted = infeasible(opened, proofs, report);
+    for group in 0..family.groups().len() {
+        let mine = refuted
+            .iter()
+            .filter(|(slot, _)| slot.group as usize == group);
+        let mine = mine.map(|(slot, &certificate)| (slot.slot as usize, certificate));
+        found.refute(family, &audit, group, mine);
+    }
+    if opened.table.pairs.is_some() == found.pairs.is_some() {
+        compare(opened, &found, report);
+    } else {
+        report.differs(
+            FILE,
+            "layer2",
+            "of another kind of criterion",
+            "rows of this one",
+        );
+    }
+    report.unverified.push(
+        "requirements.npz: bound; and that a row rests on no other certificate than the one named (certificate)"
+            .into(),
+    );
+    Some((audit, found))
+}
+
+/// What rows say of pairs of tests, as far as it is so.
+fn claims(opened: &Opened, report: &mut Report) -> Result<Vec<PairClaim>, String> {
+    let (table, family) = (&opened.table, opened.family.as_ref());
+    let tests = opened.suite.len();
+    let test = |number: i64| u32::try_from(number).ok().filter(|&n| (n as usize) < tests);
+    let mut rows = Vec::new();
+    let mut claims = Vec::new();
+    for row in (0..table.state.len()).filter(|&row| table.test2[row] >= 0) {
+        let Some(slot) = table.slot(family, row) else {
+            continue;
+        };
+        let two = family.pairs().is_some()
+            || family
+                .requirement(slot.group as usize, slot.slot as usize)
+                .is_ok_and(|r| r.inputs == Inputs::Two);
+        let both = (test(table.test[row]), test(table.test2[row]));
+        if let (true, (Some(first), Some(second))) = (two, both) {
+            rows.push(row);
+            claims.push(PairClaim {
+                slot,
+                first,
+                second,
+            });
+        }
+    }
+    let judge = PairJudge {
+        network: &opened.network,
+        family,
+        space: &opened.space,
+        seeds: opened.seeds.values(),
+        means: &opened.means,
+    };
+    let standings = judge.judge(&claims, &|test| opened.input(test as usize))?;
+    let mut sound = Vec::new();
+    for ((row, claim), standing) in rows.iter().zip(claims).zip(standings) {
+        if standing == Standing::False {
+            let both = format!("tests {} and {}", claim.first, claim.second);
+            let field = format!("row {row} ({})", opened.label(*row));
+            report.differs(FILE, field, format!("met by {both}"), "not met by them");
+        } else {
+            sound.push(claim);
+        }
+    }
+    Ok(sound)
+}
+
+/// The requirements that rows call infeasible and that are, with the certificates named.
+fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut Report) -> BTreeMap<Slot, i64> {
+    let (table, family) = (&opened.table, opened.family.as_ref());
+    let mut claimed: BTreeMap<Slot, i64> = BTreeMap::new();
+    for row in (0..table.state.len()).filter(|&r| table.state[r] == State::Infeasible as u8) {
+        if let Some(slot) = table.slot(family, row) {
+            claimed.insert(slot, table.certificate[row]);
+        }
+    }
+    let asked: Vec<Slot> = claimed.keys().copied().collect();
+    let refuted = proofs.refuted(opened, &asked);
+    for slot in asked.iter().filter(|slot| !refuted.contains(slot)) {
+        let label = family.label(slot.group as usize, slot.slot as usize);
+        report.differs(FILE, label, "infeasible", "not shown to be infeasible");
+    }
+    for slot in &refuted {
+        let certificate = claimed[slot];
+        if !proofs.accepted.contains(&certificate) {
+            let label = family.label(slot.group as usize, slot.slot as usize);
+            let field = format!("{label}: certificate");
+            report.differs(FILE, field, certificate, "no certificate that was accepted");
+        }
+    }
+    report.done.push(format!(
+        "certificates: {} of {} accepted; {} requirements cannot be met in the search region",
+        proofs.accepted.len(),
+        proofs.files,
+        refuted.len()
+    ));
+    if !refuted.is_empty() {
+        let shown: Vec<Slot> = refuted.iter().copied().collect();
+        let executed = proofs.refuted_for_executions(opened, &shown).len();
+        report.done.push(format!(
+            "for {executed} of them executions in single precision, in any order of summation, cannot meet them \
+             either"
+        ));
+    }
+    if proofs.by_executions > 0 {
+        report.done.push(format!(
+            "{} statements are about executions by this tool alone: in real numbers, or added up in another \
+             order, they may be met by a rounding error",
+            proofs.by_executions
+        ));
+    }
+    claimed.retain(|slot, _| refuted.contains(slot));
+    claimed
+}
+
+/// Row by row: what the table has and what it should have.
+fn compare(opened: &Opened, found: &RequirementTable, report: &mut Report) {
+    let (table, family) = (&opened.table, opened.family.as_ref());
+    let before = report.findings.len();
+    let mut expected: BTreeMap<Slot, usize> = BTreeMap::new();
+    for row in 0..found.state.len() {
+        expected.extend(found.slot(family, row).map(|slot| (slot, row)));
+    }
+    let mut seen = BTreeSet::new();
+    for row in 0..table.state.len() {
+        let slot = table.slot(family, row);
+        let field = |column: &str| format!("row {row} ({}): {column}", opened.label(row));
+        let required = slot.filter(|slot| {
+            let group = &family.groups()[slot.group as usize];
+            table.pairs.is_none() || !group.void.contains(slot.slot as usize)
+        });
+        let Some(slot) = required else {
+            report.differs(
+                FILE,
+                format!("row {row}"),
+                "a requirement",
+                "none of this run",
+            );
+            continue;
+        };
+        if !seen.insert(slot) {
+            report.differs(
+                FILE,
+                field("state"),
+                "a row of its own",
+                "a row that was there before",
+            );
+            continue;
+        }
+        let words = |state: u8| words(state).to_owned();
+        let Some(&at) = expected.get(&slot) else {
+            report.differs(FILE, field("state"), words(table.state[row]), "unresolved");
+            continue;
+        };
+        let (claimed, is) = (words(table.state[row]), words(found.state[at]));
+        report.compare(FILE, field("state"), claimed, is);
+        report.compare(FILE, field("test"), table.test[row], found.test[at]);
+        report.compare(FILE, field("test2"), table.test2[row], found.test2[at]);
+        let (claimed, is) = (table.fragile[row], found.fragile[at]);
+        report.compare(FILE, field("fragile"), claimed, is);
+        let (claimed, is) = (table.certificate[row], found.certificate[at]);
+        report.compare(FILE, field("certificate"), claimed, is);
+    }
+    for (slot, &at) in expected.iter().filter(|(slot, _)| !seen.contains(slot)) {
+        let label = family.label(slot.group as usize, slot.slot as usize);
+        report.differs(FILE, label, "no row", words(found.state[at]));
+    }
+    let same_order = table.pairs == found.pairs;
+    if report.findings.len() == before && !same_order {
+        report.differs(
+            FILE,
+            "layer, i, layer2, j",
+            "rows in order",
+            "another order",
+        );
+    }
+}
+
+fn words(state: u8) -> &'static str {
+    match state {
+        s if s == State::Unresolved as u8 => "unresolved",
+        s if s == State::Covered as u8 => "covered",
+        s if s == State::Infeasible as u8 => "infeasible",
+        s if s == State::NotRequired as u8 => "not required",
+        _ => "no state",
+    }
+}

@@ -1,0 +1,196 @@
+//! `suite.npz`: every column of every test.
+
+use deepconcolic_campaign::Stage;
+use deepconcolic_campaign::oracle::{Oracle, Verdict};
+use deepconcolic_check::Audit;
+use deepconcolic_criteria::{Prediction, Truth};
+use deepconcolic_record::SuiteTable;
+
+use super::Report;
+use super::opened::Opened;
+use super::origins::Origins;
+use crate::error::Error;
+use crate::{folder, samples};
+
+const FILE: &str = folder::SUITE;
+
+/// Where tests come from and lie: seeds first, each other one made from an earlier test round the same
+/// seed, in the domain, the region, on the grid and similar enough.
+pub fn places(opened: &Opened, report: &mut Report) {
+    let Opened {
+        suite,
+        settings,
+        seeds,
+        space,
+        ..
+    } = opened;
+    for test in 0..suite.len() {
+        let field = |column: &str| format!("{column}[{test}]");
+        let (root, parent, stage) = (suite.root[test], suite.parent[test], suite.stage[test]);
+        if let Some(&seed) = settings.seeds.get(test) {
+            report.compare(FILE, field("root"), root, seed as i64);
+            report.compare(FILE, field("parent"), parent, -1);
+            report.compare(FILE, field("stage"), stage, Stage::Measure as u8);
+            continue;
+        }
+        let known = Stage::from_number(stage).is_some_and(|s| s != Stage::Measure);
+        if !known {
+            report.differs(FILE, field("stage"), stage, "no stage that makes tests");
+        }
+        match usize::try_from(parent).ok().filter(|&p| p < test) {
+            Some(parent) if suite.root[parent] != root => {
+                let found = format!("test {parent}, whose root is {}", suite.root[parent]);
+                report.differs(FILE, field("parent"), format!("a test round {root}"), found);
+            }
+            Some(_) => {}
+            None => report.differs(FILE, field("parent"), parent, "no earlier test"),
+        }
+        match number(opened, root) {
+            Some(seed) => {
+                if let Some(why) = space.violation(opened.input(test), seeds.input(seed)) {
+                    report.differs(FILE, field("x"), "a test of the run", why);
+                }
+            }
+            None => report.differs(FILE, field("root"), root, "no seed of the run"),
+        }
+    }
+    report.unverified.push(
+        "suite.npz: which earlier test round the same seed each test was made from, and by which stage \
+         (parent, stage); that an input is the one the run made, beyond all that is said of it (x)"
+            .into(),
+    );
+}
+
+/// The number of the seed with this index in the data.
+fn number(opened: &Opened, root: i64) -> Option<usize> {
+    let is_root = |&seed: &usize| seed as i64 == root;
+    opened.settings.seeds.iter().position(is_root)
+}
+
+/// The suite with everything computed that can be: distances, labels, references and verdicts.
+pub fn columns(
+    opened: &Opened,
+    audit: &Audit,
+    origins: &Origins,
+    report: &mut Report,
+) -> Result<SuiteTable, Error> {
+    let Opened {
+        suite,
+        seeds,
+        space,
+        ..
+    } = opened;
+    let mut found = suite.clone();
+    for test in 0..suite.len() {
+        if let Some(seed) = number(opened, suite.root[test]) {
+            found.distance[test] = space.distance(opened.input(test), seeds.input(seed)) as f32;
+        }
+    }
+    let predictions = &audit.predictions;
+    found.label = predictions.iter().map(Prediction::label).collect();
+    found.output = predictions
+        .iter()
+        .flat_map(Prediction::values)
+        .copied()
+        .collect();
+    references(opened, audit, origins, &mut found)?;
+    for test in 0..suite.len() {
+        let field = |column: &str| format!("{column}[{test}]");
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+        let (a, b) = (suite.distance[test], found.distance[test]);
+        if a.to_bits() != b.to_bits() {
+            report.differs(FILE, field("distance"), a, b);
+        }
+        report.compare(FILE, field("label"), suite.label[test], found.label[test]);
+        let (a, b) = (suite.reference[test], found.reference[test]);
+        report.compare(FILE, field("reference"), a, b);
+        let (a, b) = (suite.reference_label[test], found.reference_label[test]);
+        report.compare(FILE, field("reference_label"), a, b);
+        let (a, b) = (
+            suite.reference_distance[test],
+            found.reference_distance[test],
+        );
+        if !same(a, b) {
+            report.differs(FILE, field("reference_distance"), a, b);
+        }
+        report.compare(
+            FILE,
+            field("verdict"),
+            suite.verdict[test],
+            found.verdict[test],
+        );
+    }
+    numbers("output", &suite.output, &found.output, report);
+    let (claimed, is) = (&suite.reference_output, &found.reference_output);
+    numbers("reference_output", claimed, is, report);
+    Ok(found)
+}
+
+/// Two lists of numbers, element by element.
+fn numbers(column: &str, claimed: &[f64], found: &[f64], report: &mut Report) {
+    let differs = |&at: &usize| claimed[at].to_bits() != found[at].to_bits();
+    if claimed.len() != found.len() {
+        let claimed = format!("{} numbers", claimed.len());
+        report.differs(FILE, column, claimed, found.len());
+    } else if let Some(at) = (0..found.len()).find(differs) {
+        report.differs(FILE, format!("{column}[{at}]"), claimed[at], found[at]);
+    }
+}
+
+/// References and verdicts: through the oracle where the reference data are there, else by the distances and
+/// labels that the suite has.
+fn references(
+    opened: &Opened,
+    audit: &Audit,
+    origins: &Origins,
+    found: &mut SuiteTable,
+) -> Result<(), Error> {
+    let Opened {
+        settings,
+        network,
+        space,
+        decision,
+        ..
+    } = opened;
+    let radius = settings.adversarial_radius;
+    let Some(references) = &origins.references else {
+        for test in 0..found.len() {
+            let close = found.reference_distance[test] <= radius;
+            let truth = truth(found, test);
+            let same = truth.map(|truth| decision.agrees(&audit.predictions[test], &truth));
+            found.verdict[test] = match (decision.rule(), close, same) {
+                (None, _, _) | (Some(_), true, None) => Verdict::NotJudged,
+                (Some(_), false, _) => Verdict::TooFar,
+                (Some(_), true, Some(false)) => Verdict::Adversarial,
+                (Some(_), true, Some(true)) => Verdict::Passes,
+            } as u8;
+        }
+        return Ok(());
+    };
+    let inputs = samples::inputs(references, decision)?;
+    let oracle = Oracle::new(&inputs, space.norm, &space.units, radius, decision);
+    // As the run does it: the root is near, if the data are the references.
+    let hints: Vec<Option<usize>> = (0..found.len())
+        .map(|test| match settings.reference {
+            Some(_) => None,
+            None => usize::try_from(found.root[test]).ok(),
+        })
+        .collect();
+    let judged = oracle.judge(network, &found.x, &audit.predictions, &hints);
+    found.judge(&judged);
+    Ok(())
+}
+
+/// What a test should be answered with, as the suite has it.
+fn truth(suite: &SuiteTable, test: usize) -> Option<Truth> {
+    let outputs = suite.outputs();
+    if outputs > 0 {
+        let values = &suite.reference_output[test * outputs..(test + 1) * outputs];
+        let known = values.iter().all(|value| !value.is_nan());
+        return known.then(|| Truth::Values(values.to_vec()));
+    }
+    let class = suite.reference_label[test];
+    // -1 also stands for none, which only a verdict that was not reached goes with.
+    let none = class < 0 && suite.verdict[test] == Verdict::NotJudged as u8;
+    (!none).then_some(Truth::Class(class))
+}

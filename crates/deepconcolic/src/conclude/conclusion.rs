@@ -1,0 +1,297 @@
+//! What came of a run: computed from its state by running the whole suite again, as data. Writing it is apart
+//! from that.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use deepconcolic_campaign::oracle::Judgement;
+use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Stop, sanity};
+use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_network::BitSet;
+use deepconcolic_record::{
+    AdversarialTable, Baseline, Drawn, Executions, RequirementTable, RunFolder, State, SuiteTable,
+    Summary, draw, write_adversarial,
+};
+use serde_json::Value;
+
+use super::controls::{CONTROL, Controls};
+use super::figures::{Facts, Record, conclude};
+use super::minimise::{self, Minimised, minimise};
+use super::statement::{self, Page, verdicts};
+use crate::error::Error;
+use crate::folder::{
+    ADVERSARIAL, NEAREST, REQUIREMENTS, STATEMENT, SUITE, SUMMARY, date, fingerprints,
+};
+use crate::plan;
+use crate::prepare::Prepared;
+use crate::prove::Proven;
+use crate::samples;
+use crate::session::Stopwatch;
+
+/// Seconds that comparing may take when time is up.
+const GRACE: f64 = 2.0;
+
+/// What came of a run.
+pub struct Conclusion {
+    prepared: Arc<Prepared>,
+    settings: Value,
+    /// The suite.
+    pub suite: SuiteTable,
+    /// How every requirement ended.
+    pub requirements: RequirementTable,
+    /// The adversarial tests.
+    pub adversarial: AdversarialTable,
+    /// The nearest witnesses, if they were asked for.
+    pub nearest: Option<Minimised>,
+    drawn: Drawn,
+    audit: Audit,
+    record: Record,
+}
+
+impl Conclusion {
+    /// Every figure of it, as `run.json` has them.
+    pub fn summary(&self) -> Summary {
+        conclude(&self.facts(), self.record.clone())
+    }
+
+    /// Writes everything into a folder. The summary comes last: a folder that has one is complete.
+    pub fn write(&mut self, folder: &RunFolder) -> Result<Summary, Error> {
+        let shape = self.prepared.network.input_shape().without_batch().to_vec();
+        // Until it is written anew, no earlier summary vouches for the files below.
+        folder.remove(SUMMARY)?;
+        self.write_suite(&folder.file(SUITE), &shape)?;
+        self.requirements.write(&folder.file(REQUIREMENTS))?;
+        match &self.nearest {
+            Some(nearest) => minimise::write(&folder.file(NEAREST), &shape, &nearest.found)?,
+            // Of an earlier sitting.
+            None => folder.remove(NEAREST)?,
+        }
+        let pictures = folder.file(ADVERSARIAL);
+        write_adversarial(&pictures, &self.adversarial, &self.drawn, &shape)?;
+        self.record.files = fingerprints::of_folder(folder.path())?;
+        let summary = self.summary();
+        let prepared = &self.prepared;
+        let page = Page {
+            summary: &summary,
+            settings: &prepared.settings,
+            space: &prepared.space,
+            verdicts: verdicts(
+                prepared.family.as_ref(),
+                &self.requirements,
+                &prepared.settings,
+            ),
+        };
+        statement::write(&folder.file(STATEMENT), &page)?;
+        summary.write(&folder.file(SUMMARY))?;
+        Ok(summary)
+    }
+
+    /// Writes the suite and reads it back: every figure was computed from just these numbers.
+    fn write_suite(&self, path: &Path, shape: &[usize]) -> Result<(), Error> {
+        self.suite.write(path, shape)?;
+        let read = SuiteTable::read(path, self.prepared.network.input_elements())?;
+        if read.is_same(&self.suite) {
+            Ok(())
+        } else {
+            Err(Error::Internal(format!(
+                "{} is not read back as it was written",
+                path.display()
+            )))
+        }
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        let prepared = &self.prepared;
+        Facts {
+            network: &prepared.network,
+            family: prepared.family.as_ref(),
+            decision: &prepared.decision,
+            settings: &prepared.settings,
+            settings_value: &self.settings,
+            suite: &self.suite,
+            audit: &self.audit,
+            table: &self.requirements,
+        }
+    }
+}
+
+/// A run that has ended.
+pub struct Ended<'a> {
+    pub prepared: &'a Arc<Prepared>,
+    pub campaign: &'a Campaign,
+    pub judgements: &'a [Judgement],
+    pub proven: &'a Proven,
+    pub settings: Value,
+    pub minimise: bool,
+    pub command: Vec<String>,
+    pub limits: Limits<'a>,
+    pub stop: Stop,
+}
+
+impl Ended<'_> {
+    /// Runs the suite again, counts, and compares.
+    pub fn conclude(self, watch: &mut Stopwatch) -> Result<Conclusion, Error> {
+        let prepared = self.prepared;
+        let (network, family) = (&prepared.network, prepared.family.as_ref());
+        let suite = SuiteTable::new(self.campaign.suite(), &prepared.seeds, self.judgements);
+        let means = self.campaign.means();
+        let witnesses = Witnesses {
+            network,
+            family,
+            guide: plan::guide(family),
+            space: &prepared.space,
+            seeds: prepared.seeds.values(),
+            means: &means,
+            decision: &prepared.decision,
+        };
+        let audit = witnesses
+            .audit(&suite.x, self.campaign.claims())
+            .map_err(Error::Internal)?;
+        let table = self.table(&audit);
+        let open = self.open(&audit);
+        let stop = self
+            .proven
+            .stop(self.stop, &open, self.limits.is_interrupted());
+        let mut notes = prepared.notes.clone();
+        notes.extend_from_slice(self.campaign.reasons());
+        notes.extend_from_slice(&self.proven.notes);
+        notes.extend(self.proven.open_notes(&open));
+        let mut passes = self.campaign.passes();
+        let nearest = self.minimise.then(|| {
+            let seeds = &prepared.seeds;
+            let done = minimise(&witnesses, seeds, &suite, &table, &self.limits);
+            passes.forward += done.effort.forward;
+            passes.vjp += done.effort.vjp;
+            passes.lp += done.effort.lp;
+            notes.push(done.to_string());
+            watch.lap(|times| &mut times.symbolic);
+            done
+        });
+        let adversarial = AdversarialTable::of(&suite, network.input_elements());
+        let shape = network.input_shape().without_batch().to_vec();
+        let drawn = draw(
+            Path::new(ADVERSARIAL),
+            &adversarial,
+            &shape,
+            &prepared.space.domain,
+        )?;
+        notes.extend_from_slice(&drawn.notes);
+        watch.lap(|times| &mut times.measure);
+        let (baseline, answers) = self.controls(suite.len())?;
+        if let Some(answers) = &answers {
+            notes.extend(self.about_data(answers)?);
+        }
+        let accuracy = answers
+            .and_then(|answers| answers.accuracy())
+            .map(Accuracy::share);
+        watch.lap(|times| &mut times.controls);
+        watch.times.total = watch.seconds();
+        let record = Record {
+            date: date::now(),
+            command: self.command,
+            accuracy,
+            misclassified: prepared.misclassified.len(),
+            baseline,
+            times: watch.times,
+            executions: Executions {
+                forward: passes.forward,
+                vjp: passes.vjp,
+                lp: passes.lp,
+                nodes: self.proven.nodes,
+            },
+            stop: stop.name().into(),
+            notes,
+            files: std::collections::BTreeMap::new(),
+        };
+        Ok(Conclusion {
+            prepared: Arc::clone(prepared),
+            settings: self.settings,
+            suite,
+            requirements: table,
+            adversarial,
+            nearest,
+            drawn,
+            audit,
+            record,
+        })
+    }
+
+    /// How every requirement ended.
+    fn table(&self, audit: &Audit) -> RequirementTable {
+        let family = self.prepared.family.as_ref();
+        let mut table = RequirementTable::new(family, audit);
+        for group in 0..family.groups().len() {
+            table.refute(family, audit, group, self.proven.numbers(group));
+        }
+        for (slot, bound) in self.proven.bounds() {
+            let row = RequirementTable::row(family, slot);
+            if table.state[row] == State::Unresolved as u8 {
+                table.bound[row] = bound;
+            }
+        }
+        table
+    }
+
+    /// What is neither covered nor proven infeasible, group by group.
+    fn open(&self, audit: &Audit) -> Vec<BitSet> {
+        let groups = self.prepared.family.groups().iter().enumerate();
+        let open = groups.map(|(g, group)| {
+            let infeasible = self.proven.of_group(g, group.slots());
+            let required = group.void.complement();
+            required.without(&audit.covered[g]).without(&infeasible)
+        });
+        open.collect()
+    }
+
+    /// What the user should know about the data.
+    fn about_data(&self, answers: &Answers) -> Result<Vec<String>, Error> {
+        let prepared = self.prepared;
+        let names = prepared.data.dataset().class_names();
+        let mut notes: Vec<String> = sanity::findings(answers, names).into_iter().collect();
+        let (domain, words) = (&prepared.space.domain, &prepared.settings.domain.words);
+        let data = samples::inputs(&prepared.data, &prepared.decision)?;
+        notes.extend(sanity::outside(&data, domain, words));
+        Ok(notes)
+    }
+
+    /// What as many random inputs, and the data alone, cover. Left out when the user wants an end.
+    fn controls(&self, tests: usize) -> Result<(Baseline, Option<Answers>), Error> {
+        let prepared = self.prepared;
+        let mut baseline = Baseline {
+            random_coverage: None,
+            random_inputs: 0,
+            data_coverage: None,
+            data_inputs: 0,
+        };
+        if self.limits.is_interrupted() {
+            return Ok((baseline, None));
+        }
+        let controls = Controls {
+            network: &prepared.network,
+            family: prepared.family.as_ref(),
+            decision: &prepared.decision,
+        };
+        let started = Instant::now();
+        let random = controls.random(
+            &prepared.space,
+            &prepared.seeds,
+            tests,
+            prepared.settings.rng_seed,
+        );
+        baseline.random_coverage = Some(random);
+        baseline.random_inputs = tests;
+        // Controls may take a little longer than the budget, not much.
+        let each = started.elapsed().as_secs_f64() / tests.max(1) as f64;
+        let affordable = self.limits.deadline.map_or(CONTROL, |end| {
+            let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
+            (left.max(GRACE) / each) as usize
+        });
+        let data = samples::inputs(&prepared.data, &prepared.decision)?;
+        let len = prepared.data.len().min(CONTROL).min(affordable.max(1));
+        let (data, answers) = controls.data(&data, len);
+        baseline.data_coverage = Some(data);
+        baseline.data_inputs = len;
+        Ok((baseline, Some(answers)))
+    }
+}

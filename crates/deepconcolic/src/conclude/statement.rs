@@ -1,0 +1,500 @@
+//! `statement.md`: what an assessor asks of a run. What was asked, of what, what came of it, what that
+//! rests on, and which questions it does not answer.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use deepconcolic_criteria::{Family, Rule};
+use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_language::{Inputs, Quantifier};
+use deepconcolic_record::{RequirementTable, State, Summary};
+
+use crate::error::Error;
+use crate::settings::{SeedChoice, Settings};
+
+/// Most requirements of a file that are listed one by one.
+const LISTED: usize = 200;
+/// Most input elements whose ends are listed one by one.
+const ELEMENTS: usize = 64;
+/// Most boxes of a region file that are spelled out.
+const BOXES: usize = 8;
+
+/// What the page is made from.
+pub struct Page<'a> {
+    pub summary: &'a Summary,
+    pub settings: &'a Settings,
+    pub space: &'a SearchSpace,
+    pub verdicts: Verdicts,
+}
+
+/// How the requirements of a file ended, one by one.
+#[derive(Default)]
+pub struct Verdicts {
+    /// Name and verdict of the first of them.
+    listed: Vec<(String, &'static str)>,
+    /// How many more there are.
+    more: usize,
+    /// Whether some speak of two inputs.
+    two_inputs: bool,
+}
+
+/// How the requirements of a file ended. Criteria have too many.
+pub fn verdicts(family: &dyn Family, table: &RequirementTable, settings: &Settings) -> Verdicts {
+    let mut verdicts = Verdicts {
+        two_inputs: family.pairs().is_some(),
+        ..Verdicts::default()
+    };
+    if settings.requirements.is_none() {
+        return verdicts;
+    }
+    for (row, &state) in table.state.iter().enumerate() {
+        let Some(slot) = table.slot(family, row) else {
+            continue;
+        };
+        let (group, slot) = (slot.group as usize, slot.slot as usize);
+        let requirement = family.requirement(group, slot).ok();
+        verdicts.two_inputs |= requirement
+            .as_ref()
+            .is_some_and(|r| r.inputs == Inputs::Two);
+        if verdicts.listed.len() == LISTED {
+            verdicts.more += 1;
+            continue;
+        }
+        let forall = requirement.is_some_and(|r| r.quantifier == Quantifier::Forall);
+        let words = match (state, forall) {
+            (s, true) if s == State::Covered as u8 => "refuted by a test",
+            (s, true) if s == State::Infeasible as u8 => "proven",
+            (s, _) if s == State::Covered as u8 => "met by a test",
+            (s, _) if s == State::Infeasible as u8 => "cannot be met",
+            (s, _) if s == State::NotRequired as u8 => "not required",
+            _ => "unresolved",
+        };
+        verdicts.listed.push((family.label(group, slot), words));
+    }
+    verdicts
+}
+
+/// Writes it.
+pub fn write(path: &Path, page: &Page<'_>) -> Result<(), Error> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(text(page).as_bytes())
+        .map_err(|e| Error::Request(format!("{} cannot be written: {e}", path.display())))?;
+    Ok(file.commit()?)
+}
+
+/// The whole page.
+pub fn text(page: &Page<'_>) -> String {
+    let mut text = String::from("# Statement of a test run\n\n");
+    subject(&mut text, page);
+    domain(&mut text, page);
+    results(&mut text, page);
+    notes(&mut text, page);
+    rests_on(&mut text, page);
+    standard(&mut text, page);
+    recheck(&mut text);
+    text
+}
+
+/// Text inside a cell of a table, as it is.
+fn cell(text: &str) -> String {
+    let mut cell = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '|' => cell.push_str("\\|"),
+            '`' => cell.push('\''),
+            c if c.is_control() => cell.push(' '),
+            c => cell.push(c),
+        }
+    }
+    cell
+}
+
+// Writing to a string cannot fail.
+fn row(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "| {name} | {value} |");
+}
+
+/// What was tested, with what, and where.
+fn subject(text: &mut String, page: &Page<'_>) {
+    let (summary, settings) = (page.summary, page.settings);
+    let code = |value: &str| format!("`{}`", cell(value));
+    text.push_str("| | |\n|---|---|\n");
+    row(text, "date", &summary.date);
+    row(text, "tool", &summary.tool);
+    row(text, "command", &code(&summary.command.join(" ")));
+    row(text, "model", &code(&summary.model.path));
+    row(text, "SHA-256 of the model", &code(&summary.model.sha256));
+    let list = |numbers: &Option<Vec<f64>>| match numbers {
+        Some(numbers) => numbers
+            .iter()
+            .map(f64::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        None => "nothing".into(),
+    };
+    if settings.model.mean.is_some() || settings.model.std.is_some() {
+        let (mean, std) = (list(&settings.model.mean), list(&settings.model.std));
+        row(
+            text,
+            "before the model",
+            &format!("subtracted: {mean}; divided by: {std}"),
+        );
+    }
+    let data = settings.data.data.display().to_string();
+    row(
+        text,
+        "data",
+        &format!("{}, {} samples", code(&data), settings.samples),
+    );
+    row(
+        text,
+        "SHA-256 of the data as used",
+        &code(&settings.data_sha256),
+    );
+    match (&settings.reference, &settings.reference_sha256) {
+        (Some(path), Some(hash)) => {
+            row(text, "reference data", &code(&path.display().to_string()));
+            row(text, "SHA-256 of the reference data as used", &code(hash));
+        }
+        _ => row(text, "reference data", "the data"),
+    }
+    asked(text, page);
+    answers(text, page);
+    work(text, page);
+    text.push('\n');
+}
+
+/// What was asked of it, and where.
+fn asked(text: &mut String, page: &Page<'_>) {
+    let (summary, settings) = (page.summary, page.settings);
+    let code = |value: &str| format!("`{}`", cell(value));
+    match &settings.requirements {
+        Some(file) => {
+            row(text, "requirements", &code(&file.name));
+            row(text, "SHA-256 of the requirements", &code(&file.sha256));
+        }
+        None => row(text, "criterion", &cell(&summary.criterion)),
+    }
+    if let Some(words) = &settings.profile {
+        row(text, "bounds of neurons from", &cell(words));
+    }
+    row(text, "scope", &scope(page));
+    row(text, "domain", &cell(&summary.domain));
+    if let Some(steps) = settings.quantise {
+        row(
+            text,
+            "grid",
+            &format!("{steps} steps of the domain for each element that was changed"),
+        );
+    }
+    if let Some(least) = settings.validity {
+        row(
+            text,
+            "similarity to the seed",
+            &format!("at least {least} (structural similarity)"),
+        );
+    }
+    row(text, "seeds", &seeds(page));
+}
+
+/// How its answers are read.
+fn answers(text: &mut String, page: &Page<'_>) {
+    let summary = page.summary;
+    let accuracy = match summary.accuracy {
+        Some(share) => format!(
+            "{} on {} samples",
+            percent(share),
+            summary.baseline.data_inputs
+        ),
+        None => "not measured".into(),
+    };
+    row(text, "accuracy", &accuracy);
+    let decision = summary.decision.map_or_else(
+        || "none: nobody has said how the output is read".into(),
+        Rule::words,
+    );
+    row(text, "decision", &cell(&decision));
+}
+
+/// How it was searched, and how that ended.
+fn work(text: &mut String, page: &Page<'_>) {
+    let (summary, settings) = (page.summary, page.settings);
+    row(
+        text,
+        "arithmetic",
+        "execution in single precision; proofs in real arithmetic with the weights as \
+         stored, every bound rounded outward",
+    );
+    let proofs = if settings.proofs {
+        "with proofs"
+    } else {
+        "without proofs"
+    };
+    let strategy = cell(&settings.strategy);
+    row(
+        text,
+        "search",
+        &format!(
+            "{strategy}, {proofs}, random numbers of seed {}",
+            summary.rng_seed
+        ),
+    );
+    let work = &summary.executions;
+    let ended = format!(
+        "{} after {:.1} s; {} forward and {} backward passes, {} linear programs, {} parts bounded in proofs",
+        summary.stop, summary.time_s.total, work.forward, work.vjp, work.lp, work.nodes
+    );
+    row(text, "ended", &ended);
+}
+
+/// Which inputs are spoken of.
+fn scope(page: &Page<'_>) -> String {
+    let summary = page.summary;
+    let together = |place: &str| {
+        if page.verdicts.two_inputs {
+            format!("; the two inputs of a requirement lie in the same {place}")
+        } else {
+            String::new()
+        }
+    };
+    match &page.space.extent {
+        Extent::Balls(radius) => format!(
+            "inputs of the domain within {radius} ({} norm, in units of the domain's width) of one of {} seeds{}",
+            summary.norm,
+            summary.tests.seeds,
+            together("ball")
+        ),
+        Extent::Domain => "all inputs of the domain".into(),
+        Extent::Boxes(boxes) => {
+            let hash = page.settings.region.as_deref().unwrap_or_default();
+            let spelled = match boxes.len() {
+                n if n <= BOXES => {
+                    let words: Option<Vec<String>> = boxes.iter().map(spelled).collect();
+                    words.map_or_else(String::new, |words| format!(": {}", words.join("; ")))
+                }
+                _ => String::new(),
+            };
+            format!(
+                "inputs of the domain in one of the {} boxes of the region file (SHA-256 `{hash}`){spelled}{}",
+                boxes.len(),
+                together("box")
+            )
+        }
+    }
+}
+
+/// A box in words, if that is short.
+fn spelled((lower, upper): &(Vec<f64>, Vec<f64>)) -> Option<String> {
+    let first = (*lower.first()?, *upper.first()?);
+    let ends = || lower.iter().zip(upper).map(|(&l, &u)| (l, u));
+    let same =
+        |a: (f64, f64)| a.0.to_bits() == first.0.to_bits() && a.1.to_bits() == first.1.to_bits();
+    if ends().all(same) {
+        return Some(format!("{}..{} in every element", first.0, first.1));
+    }
+    let parts: Vec<String> = ends().map(|(l, u)| format!("{l}..{u}")).collect();
+    (parts.len() <= ELEMENTS / BOXES).then(|| parts.join(" x "))
+}
+
+fn seeds(page: &Page<'_>) -> String {
+    let (tests, settings) = (&page.summary.tests, page.settings);
+    let how = match settings.seed_choice {
+        SeedChoice::First(_) => format!(
+            "the first that the network gets right; {} misclassified ones set aside",
+            tests.misclassified
+        ),
+        SeedChoice::Given => format!(
+            "named by the user; the network gets {} of them wrong",
+            tests.misclassified
+        ),
+    };
+    format!("{} samples of the data, {how}", tests.seeds)
+}
+
+/// The domain as numbers.
+fn domain(text: &mut String, page: &Page<'_>) {
+    let domain = &page.settings.domain;
+    text.push_str("## Domain\n\n");
+    match (domain.lower.as_slice(), domain.upper.as_slice()) {
+        ([lower], [upper]) => {
+            let _ = writeln!(text, "Every input element lies from {lower} to {upper}.\n");
+        }
+        (lower, upper) if lower.len() <= ELEMENTS => {
+            text.push_str("| element | from | to |\n|---|---|---|\n");
+            for (element, (lower, upper)) in lower.iter().zip(upper).enumerate() {
+                let _ = writeln!(text, "| {element} | {lower} | {upper} |");
+            }
+            text.push('\n');
+        }
+        (lower, _) => {
+            let _ = writeln!(
+                text,
+                "Each of the {} input elements has its own range: `settings.domain` of `run.json`.\n",
+                lower.len()
+            );
+        }
+    }
+}
+
+/// What came of it.
+fn results(text: &mut String, page: &Page<'_>) {
+    let summary = page.summary;
+    let counts = &summary.requirements;
+    let _ = write!(
+        text,
+        "## Results\n\n\
+         | requirements | |\n|---|---|\n\
+         | all | {} |\n\
+         | covered, each by a test of `suite.npz` | {} |\n\
+         | of those, only within the margin of rounding | {} |\n\
+         | infeasible, by the certificates in `certificates/` | {} |\n\
+         | unresolved: neither a test nor a proof was found | {} |\n\n\
+         | layer | required | covered | infeasible | unresolved |\n|---|---|---|---|---|\n",
+        counts.total, counts.covered, counts.fragile, counts.infeasible, counts.unresolved
+    );
+    for layer in &summary.layers {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} |",
+            cell(&layer.name),
+            layer.total,
+            layer.covered,
+            layer.infeasible,
+            layer.unresolved
+        );
+    }
+    text.push('\n');
+    if !page.verdicts.listed.is_empty() {
+        text.push_str("| requirement | verdict |\n|---|---|\n");
+        for (name, verdict) in &page.verdicts.listed {
+            row(text, &format!("`{}`", cell(name)), verdict);
+        }
+        if page.verdicts.more > 0 {
+            let _ = writeln!(
+                text,
+                "\nThe other {} are in `requirements.npz`.",
+                page.verdicts.more
+            );
+        }
+        text.push('\n');
+    }
+    let adversarial = match &summary.adversarial {
+        Some(bad) => format!(
+            "{} of them adversarial: within {} ({} norm) of a real input, and answered otherwise than that",
+            bad.count, page.settings.adversarial_radius, summary.norm
+        ),
+        None => "not judged by an oracle, for want of a decision rule".into(),
+    };
+    let _ = write!(
+        text,
+        "Tests: {} seeds and {} generated, {}.\n\
+         Coverage is a measure of testing, not of safety. As many random inputs cover {}, the user's own data \
+         {}.\n\n",
+        summary.tests.seeds,
+        summary.tests.generated,
+        adversarial,
+        measured(summary.baseline.random_coverage),
+        measured(summary.baseline.data_coverage)
+    );
+}
+
+fn notes(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Notes of the run\n\n");
+    if page.summary.notes.is_empty() {
+        text.push_str("None.\n");
+    }
+    for note in &page.summary.notes {
+        let _ = writeln!(text, "- {}", cell(note));
+    }
+    text.push('\n');
+}
+
+fn rests_on(text: &mut String, page: &Page<'_>) {
+    let boxes = match page.space.extent {
+        Extent::Balls(_) => {
+            " Balls of other norms than L-infinity are proven over the box around each."
+        }
+        _ => "",
+    };
+    let _ = write!(
+        text,
+        "## What this rests on\n\n\
+         - *Covered* means: the network, executed in single precision by this tool, meets the requirement \
+         on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
+         otherwise and may decide otherwise where the requirement is marked fragile.\n\
+         - *Infeasible* means: for every real-valued input of the scope, the network in real arithmetic \
+         with the weights as stored does not meet the requirement.{boxes} Execution in single precision adds \
+         rounding; `check` says for how many requirements executions, with sums in any order, cannot meet them \
+         either; the others might be met by rounding alone. Thresholds that data attain at a corner of the box \
+         are proven of executions by this tool instead; `check` counts those apart.\n\
+         - *Unresolved* says nothing about whether the requirement can be met.\n\
+         - Trusted: the model parser, the requirement language, the executor, and the checker of \
+         certificates. Not trusted: every search, every solver, every proof engine.\n\n"
+    );
+}
+
+/// What it says in the terms of the standard on formal methods for robustness. Its clauses are named by
+/// their titles; what each asks in full is in the standard.
+fn standard(text: &mut String, page: &Page<'_>) {
+    let summary = page.summary;
+    let counts = &summary.requirements;
+    let criterion = page.settings.criterion.as_deref().unwrap_or_default();
+    let written = page.settings.requirements.is_some();
+    let stability = match (criterion, written) {
+        ("safety", _) => format!(
+            "For {} of {} seeds no input of the scope round the seed changes the decision (proven); for {} a test \
+             changes it; {} are unresolved.",
+            counts.infeasible, counts.total, counts.covered, counts.unresolved
+        ),
+        (_, true) => "As far as a requirement of the file states it: `proven` and `cannot be met` are proofs \
+             over the scope, `refuted` and `met` are examples."
+            .into(),
+        _ => match &summary.adversarial {
+            Some(bad) => format!(
+                "Not shown. {} adversarial tests are examples against it; that there are no more is not claimed.",
+                bad.count
+            ),
+            None => "Not addressed.".into(),
+        },
+    };
+    let sensitivity = match (criterion, written) {
+        ("lipschitz", _) => format!(
+            "For {} of {} regions a bound on the change of the output is proven; for {} a test exceeds it; {} are \
+             unresolved.",
+            counts.infeasible, counts.total, counts.covered, counts.unresolved
+        ),
+        (_, true) => "As far as a requirement of the file states it, as above.".into(),
+        _ => "Not addressed.".into(),
+    };
+    let _ = write!(
+        text,
+        "## In the terms of ISO/IEC 24029-2:2023\n\n\
+         This page is no assessment under the standard. What a run can contribute to its four properties:\n\n\
+         | clause | this run |\n|---|---|\n\
+         | 5.3 Stability | {stability} |\n\
+         | 5.4 Sensitivity | {sensitivity} |\n\
+         | 5.5 Relevance | Not addressed: which inputs matter to a decision is not computed. |\n\
+         | 5.6 Reachability | Not addressed: the network is tested alone, not in an environment over time. |\n\n\
+         Coverage of neurons or pairs of neurons is none of these properties.\n\n"
+    );
+}
+
+fn recheck(text: &mut String) {
+    text.push_str(
+        "## Checking it again\n\n\
+         In the folder of this file, with MODEL the file whose SHA-256 is above:\n\n\
+         ```sh\ndeepconcolic check . --model MODEL\n```\n\n\
+         It runs every test again, judges every certificate, computes every figure of this page from the files, \
+         and names what it could not verify. Without the data it says what it could not check for want of them.\n",
+    );
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn measured(share: Option<f64>) -> String {
+    share.map_or_else(|| "(not measured)".into(), percent)
+}

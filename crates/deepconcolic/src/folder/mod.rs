@@ -1,0 +1,26 @@
+//! The folder of a run: what its files are called, and how those that others than the archive know are read
+//! and written.
+
+pub mod certificates;
+pub mod date;
+pub mod fingerprints;
+pub mod paths;
+pub mod profile_file;
+pub mod region_file;
+
+/// The suite.
+pub const SUITE: &str = "suite.npz";
+/// How every requirement ended.
+pub const REQUIREMENTS: &str = "requirements.npz";
+/// What was asked, and what came of it.
+pub const SUMMARY: &str = "run.json";
+/// The ranges of neurons.
+pub const PROFILE: &str = "profile.npz";
+/// The page for an assessor.
+pub const STATEMENT: &str = "statement.md";
+/// The nearest witnesses.
+pub const NEAREST: &str = "nearest.npz";
+/// The folder of adversarial tests.
+pub const ADVERSARIAL: &str = "adversarial";
+/// The folder of certificates.
+pub const CERTIFICATES: &str = "certificates";

@@ -1,0 +1,191 @@
+//! What is asked of a run: plain data, with every default in one place.
+//!
+//! A job can be written to a file and read again; fields that a file does not have get their defaults. What a run
+//! then works on, in numbers, is in its [`Settings`](crate::Settings).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deepconcolic_campaign::Strategy;
+use deepconcolic_criteria::{Parameters, Rule};
+use deepconcolic_geometry::Norm;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSettings, ScopeName};
+
+/// What is asked of a run.
+///
+/// ```
+/// use deepconcolic::Job;
+///
+/// let mut job = Job::new("model.onnx", "data.npz", "nc");
+/// job.max_executions = Some(2000);
+/// let text = serde_json::to_string(&job)?;
+/// let again: Job = serde_json::from_str(&text)?;
+/// assert_eq!(again.max_executions, Some(2000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Job {
+    /// Version of this record.
+    pub format: u32,
+    /// The model and how it is read.
+    pub model: ModelSettings,
+    /// The data and how they are read.
+    pub data: DataSettings,
+    /// What the model's answer is; without it, what the model shows.
+    pub decision: Option<Rule>,
+    /// A criterion by name.
+    pub criterion: Option<String>,
+    /// Requirements of one's own instead: a .dr file, or a .vnnlib file (also .gz).
+    pub requirements: Option<PathBuf>,
+    /// Parameters of the criterion, the norm, the neurons chosen.
+    pub parameters: CriterionSettings,
+    /// Which inputs of the data to start from.
+    pub seeds: SeedRequest,
+    /// How far from its seed a test may lie.
+    pub radius: Radius,
+    /// Search these boxes instead of balls round the seeds: a file, .npz (lower, upper) or .json.
+    pub region: Option<PathBuf>,
+    /// How near a reference an adversarial test must be; without it, the norm's default radius.
+    pub adversarial_radius: Option<f64>,
+    /// Real inputs that tests are judged by; without them, the data.
+    pub reference: Option<PathBuf>,
+    /// Only tests this similar to their seed, from 0 to 1.
+    pub validity: Option<f64>,
+    /// How to search: one of [`STRATEGIES`].
+    pub strategy: String,
+    /// Keep generated values on a grid of so many steps of the domain.
+    pub quantise: Option<u32>,
+    /// For every covered requirement on one input, also look for the nearest witness.
+    pub minimise: bool,
+    /// Try to prove that what is left open cannot be met.
+    pub proofs: bool,
+    /// Stop after so many seconds.
+    pub budget: Option<f64>,
+    /// Stop after so many passes through the network, forward and backward.
+    pub max_executions: Option<usize>,
+    /// Where the ranges of neurons come from; without it, the first tenth of the data.
+    pub profile: Option<PathBuf>,
+    /// The domain of every input element, `LO..HI`; without it, 0..1 for images, else the observed ranges.
+    pub domain: Option<String>,
+    /// Seed of the random numbers.
+    pub rng_seed: u64,
+    /// Refuse a model whose answer nobody has said how to read, since no test could be found adversarial.
+    pub needs_verdicts: bool,
+    /// How the run was asked for, in words, for its record: a command line, for example.
+    pub command: Vec<String>,
+}
+
+/// Which inputs of the data to start from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeedRequest {
+    /// The first so many that the network gets right.
+    First(usize),
+    /// These, by their numbers in the data, from 0.
+    Given(Vec<usize>),
+}
+
+/// How far from its seed a test may lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Radius {
+    /// As far as is usual for the norm.
+    #[default]
+    Usual,
+    /// As far as the domain reaches.
+    Anywhere,
+    /// So far, in units of the domain's width.
+    Within(f64),
+}
+
+/// The strategies by name: the first is the default.
+pub const STRATEGIES: [(&str, Strategy); 3] = [
+    ("cascade", Strategy::Cascade),
+    ("paper", Strategy::Paper),
+    ("random", Strategy::Random),
+];
+
+impl Job {
+    /// The version of the record written here.
+    pub const FORMAT: u32 = 1;
+    /// Seeds when nobody says how many.
+    pub const SEEDS: usize = 1000;
+    /// Time when nobody says how much.
+    pub const BUDGET: Duration = Duration::from_mins(10);
+
+    /// A criterion on a model with data, everything else by default.
+    pub fn new(model: impl AsRef<Path>, data: impl AsRef<Path>, criterion: &str) -> Self {
+        Self {
+            model: ModelSettings::new(model.as_ref()),
+            data: DataSettings::new(data.as_ref()),
+            criterion: Some(criterion.to_owned()),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            format: Self::FORMAT,
+            model: ModelSettings::default(),
+            data: DataSettings::default(),
+            decision: None,
+            criterion: None,
+            requirements: None,
+            parameters: CriterionSettings::default(),
+            seeds: SeedRequest::default(),
+            radius: Radius::default(),
+            region: None,
+            adversarial_radius: None,
+            reference: None,
+            validity: None,
+            strategy: STRATEGIES[0].0.to_owned(),
+            quantise: None,
+            minimise: false,
+            proofs: true,
+            budget: Some(Self::BUDGET.as_secs_f64()),
+            max_executions: None,
+            profile: None,
+            domain: None,
+            rng_seed: 0,
+            needs_verdicts: false,
+            command: Vec::new(),
+        }
+    }
+}
+
+impl Default for SeedRequest {
+    fn default() -> Self {
+        Self::First(Job::SEEDS)
+    }
+}
+
+impl Default for CriterionSettings {
+    fn default() -> Self {
+        let Parameters {
+            sections,
+            top,
+            constant,
+            ..
+        } = Parameters::default();
+        Self {
+            threshold: None,
+            scaled: false,
+            with_logits: false,
+            sections,
+            top,
+            sigma: None,
+            ssc_scope: ScopeName::Layer,
+            constant,
+            lipschitz_output: LipschitzName::All,
+            ratio_norm: Norm::Linf,
+            norm: Norm::Linf,
+            layers: Vec::new(),
+            neurons: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Concolic testing for trained neural networks, as a library.
+//!
+//! A [`Job`] says what is asked: a model, data, a criterion, limits. A [`Session`] does it, step by step, and tells
+//! [`Event`]s to whoever listens. What comes of it is a [`Conclusion`]: a suite of tests that were all run again,
+//! and for every requirement whether it is covered, proven impossible, or open.
+//!
+//! # A first session
+//!
+//! ```
+//! use deepconcolic::{Cancel, CoverageJob, Event, Job, SeedRequest, Session};
+//!
+//! # let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo/");
+//! let model = format!("{root}fashion_cnn.onnx");
+//! let data = format!("{root}fashion_test.npz");
+//!
+//! // Measure: what do the data cover?
+//! let measured = CoverageJob::new(&model, &data, &["nc"]).run(&mut |_| {})?;
+//! assert_eq!(measured.criteria[0].total, 1816);
+//!
+//! // Run: make the tests that are missing near one seed, and watch.
+//! let mut job = Job::new(&model, &data, "nc");
+//! job.seeds = SeedRequest::First(1);
+//! job.max_executions = Some(600);
+//! job.proofs = false;
+//! let mut rounds = 0;
+//! let mut listen = |event: Event| {
+//!     if let Event::Round { .. } = event {
+//!         rounds += 1;
+//!     }
+//! };
+//! let cancel = Cancel::default();
+//! let mut session = Session::new(job, &cancel, &mut listen)?;
+//! session.run(&mut listen)?;
+//! let (conclusion, _) = session.conclude()?;
+//! assert!(rounds > 0);
+//!
+//! // Read the suite: inputs one after the other, and what the network says of each.
+//! let suite = &conclusion.suite;
+//! assert_eq!(suite.x.len(), suite.len() * 28 * 28);
+//! assert!(suite.label.iter().all(|&label| (0..10).contains(&label)));
+//! let summary = conclusion.summary();
+//! assert!(summary.coverage > 0.5);
+//! # Ok::<(), deepconcolic::Error>(())
+//! ```
+//!
+//! A session made by [`Session::create`] keeps a journal in a folder and can be resumed there after it was stopped or
+//! killed; [`Conclusion::write`] leaves the results beside it, and [`check`] judges such a folder from its files
+//! alone. A [`Cancel`] ends a session from another thread. Nothing here prints or exits.
+
+mod audit;
+mod conclude;
+mod coverage;
+mod criterion;
+mod error;
+mod eval;
+mod event;
+mod folder;
+mod inspect;
+mod job;
+mod model;
+mod plan;
+mod prepare;
+mod prove;
+mod replay;
+mod requirements;
+mod samples;
+mod session;
+mod settings;
+mod two_inputs;
+mod verify;
+
+/// Why a session ended, and the stages it goes through.
+pub use deepconcolic_campaign::{Stage, Stop};
+/// How outputs are read.
+pub use deepconcolic_criteria::{Rule, UNSTATED};
+/// What to do where a journal is damaged; the folder of a run; its figures.
+pub use deepconcolic_record::{OnDamage, RunFolder, Summary};
+
+pub use audit::{CheckReport, Finding, Report as RunFindings, check};
+pub use conclude::Conclusion;
+pub use conclude::minimise::{Minimised, Near};
+pub use coverage::{
+    CoverageJob, CoverageReport, CriterionReport, LayerReport, RequirementReport, share,
+};
+pub use criterion::find as find_criterion;
+pub use error::Error;
+pub use eval::{EvalJob, Evaluation};
+pub use event::{Event, Progress};
+pub use folder::paths::{command_line, serialize as serialize_path, storable};
+pub use inspect::{HiddenLayer, Inspection, TensorReport};
+pub use job::{Job, Radius, STRATEGIES, SeedRequest};
+pub use prepare::Prepared;
+pub use replay::{Replay, ReplayReport};
+pub use session::{Cancel, Listener, Session};
+pub use settings::{
+    CriterionSettings, DataSettings, DomainSettings, LipschitzName, ModelSettings, RequirementText,
+    ScopeName, SeedChoice, Settings, Shapes,
+};
+pub use verify::{AnswerFindings, Verification, VerifyJob};

@@ -1,0 +1,33 @@
+//! Models: loaded, identified, and what their answer is.
+
+use deepconcolic_check::Digest;
+use deepconcolic_criteria::{Decision, Rule};
+use deepconcolic_formats::Loaded;
+use deepconcolic_network::Network;
+
+use crate::error::Error;
+use crate::settings::ModelSettings;
+
+/// The model that settings name. Its notes say what is odd about how it was read.
+pub fn load(settings: &ModelSettings) -> Result<Loaded, Error> {
+    Ok(deepconcolic_formats::load(
+        &settings.model,
+        &settings.options(),
+    )?)
+}
+
+/// The fingerprint of a model, weights beside it included, as certificates hold it.
+pub fn digest(loaded: &Loaded) -> Digest {
+    let mut digest = Digest::default();
+    let pairs = loaded.sha256.as_bytes().chunks_exact(2);
+    for (byte, pair) in digest.iter_mut().zip(pairs) {
+        let text = std::str::from_utf8(pair).unwrap_or_default();
+        *byte = u8::from_str_radix(text, 16).unwrap_or_default();
+    }
+    digest
+}
+
+/// The decision of a rule for a network; without a rule, what the model shows.
+pub fn decision(rule: Option<Rule>, network: &Network) -> Result<Decision, Error> {
+    Decision::of(network, rule).map_err(|why| Error::Request(format!("--decision: {why}")))
+}

@@ -1,0 +1,173 @@
+//! From settings to what a campaign works on: the same for a new run and for a saved one.
+
+use std::path::Path;
+
+use deepconcolic_campaign::Strategy;
+use deepconcolic_criteria::{Criterion, Decision, Family, Guide, Means, Profile, Setting, Written};
+use deepconcolic_geometry::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
+use deepconcolic_network::Network;
+
+use crate::error::Error;
+use crate::folder::{PROFILE, profile_file, region_file};
+use crate::job::STRATEGIES;
+use crate::settings::Settings;
+use crate::{criterion, requirements, samples};
+
+/// The radius when none is given.
+pub fn default_radius(norm: Norm) -> f64 {
+    match norm {
+        Norm::Linf => 0.3,
+        Norm::L2 => 3.0,
+        Norm::L1 => 30.0,
+        Norm::L0 | Norm::L0Elements => 100.0,
+    }
+}
+
+/// The strategy of a name.
+pub fn strategy(name: &str) -> Result<Strategy, Error> {
+    let found = STRATEGIES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, strategy)| *strategy).ok_or_else(|| {
+        let names = STRATEGIES.map(|(name, _)| name);
+        let (last, others) = names.split_last().unwrap_or((&"", &[]));
+        Error::Request(format!(
+            "there is no strategy `{name}`; there are {} and {last}",
+            others.join(", ")
+        ))
+    })
+}
+
+/// Where tests may lie.
+pub fn search_space(
+    settings: &Settings,
+    network: &Network,
+    domain: Domain,
+    boxes: Option<Vec<region_file::Box>>,
+) -> Result<SearchSpace, Error> {
+    let norm = settings.knobs.norm;
+    if matches!(norm, Norm::L0 | Norm::L0Elements) {
+        return Err(Error::Request(format!(
+            "--norm {norm} cannot be searched in this version; use linf, l1 or l2"
+        )));
+    }
+    let extent = match (boxes, settings.radius) {
+        (Some(boxes), _) => Extent::Boxes(boxes),
+        (None, Some(radius)) => Extent::Balls(radius),
+        (None, None) => Extent::Domain,
+    };
+    let mut space = SearchSpace::of(domain, samples::pixels(network), norm, extent);
+    space.grid = settings.quantise;
+    if let Some(least) = settings.validity {
+        let shape = ImageShape::of(network.input_shape().without_batch()).ok_or_else(|| {
+            Error::Request(format!(
+                "--validity ssim compares images of at least 7 x 7 pixels; the model's input is {}",
+                network.input_shape()
+            ))
+        })?;
+        space.validity = Some(Validity { least, shape });
+    }
+    Ok(space)
+}
+
+/// Where tests of a saved run may lie: the folder has the domain as numbers, and the boxes.
+pub fn saved_space(
+    dir: &Path,
+    settings: &Settings,
+    network: &Network,
+) -> Result<SearchSpace, Error> {
+    let elements = network.input_elements();
+    let domain = settings.domain.domain(elements).map_err(Error::Request)?;
+    let boxes = if settings.region.is_some() {
+        let names = region_file::NAMES.map(|name| dir.join(name));
+        let path = names.iter().find(|path| path.exists()).ok_or_else(|| {
+            Error::Request(format!(
+                "{}: the boxes of the run are missing",
+                names[0].display()
+            ))
+        })?;
+        Some(region_file::load(path, &domain)?.boxes)
+    } else {
+        None
+    };
+    search_space(settings, network, domain, boxes)
+}
+
+/// What a saved run required.
+pub fn saved_family(
+    dir: &Path,
+    settings: &Settings,
+    network: &Network,
+    decision: &Decision,
+    seeds: &[Vec<f32>],
+    units: &InputSpace,
+) -> Result<Box<dyn Family>, Error> {
+    let profile = match criterion(settings)? {
+        Some(criterion) if criterion.needs_profile() => {
+            profile_file::load(&dir.join(PROFILE), network)?
+        }
+        _ => None,
+    };
+    family(settings, network, decision, seeds, units, profile.as_ref())
+}
+
+/// The criterion, if one was chosen by name.
+pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, Error> {
+    settings
+        .criterion
+        .as_deref()
+        .map(criterion::find)
+        .transpose()
+}
+
+/// What is required.
+pub fn family(
+    settings: &Settings,
+    network: &Network,
+    decision: &Decision,
+    seeds: &[Vec<f32>],
+    units: &InputSpace,
+    profile: Option<&Profile>,
+) -> Result<Box<dyn Family>, Error> {
+    if let Some(written) = &settings.requirements {
+        let set = requirements::resolve(&written.text, &written.name, network)?;
+        let family = Written::new(network, &set, units).map_err(|e| e.in_file(&written.name))?;
+        return Ok(Box::new(family));
+    }
+    let Some(criterion) = criterion(settings)? else {
+        return Err(Error::Request("give --criterion or --requirements".into()));
+    };
+    let parameters = settings.knobs.parameters(settings.radius)?;
+    let selection = settings.knobs.selection(network)?;
+    let setting = Setting {
+        network,
+        selection: &selection,
+        parameters: &parameters,
+        decision,
+        seeds,
+        space: units,
+        profile,
+    };
+    let refuse = |why: String| Error::Request(format!("{}: {why}", criterion.name()));
+    let family = criterion.family(&setting).map_err(refuse)?;
+    if let (Err(why), None) = (family.guide(), family.pairs()) {
+        return Err(refuse(format!("{why}; `coverage` measures it on data")));
+    }
+    Ok(family)
+}
+
+/// The scale of each layer, as it was measured.
+pub fn means(settings: &Settings, network: &Network) -> Result<Means, Error> {
+    if settings.means.len() == Means::points(network).len() {
+        Ok(Means::from_layers(settings.means.clone()))
+    } else {
+        Err(Error::Request(format!(
+            "the run is of a network with {} layers of neurons, and this one has {}",
+            settings.means.len().saturating_sub(2),
+            network.layers().len()
+        )))
+    }
+}
+
+/// What steers a search towards requirements on one input; none for pairs of neurons.
+pub fn guide(family: &dyn Family) -> Option<&dyn Guide> {
+    family.guide().ok()
+}

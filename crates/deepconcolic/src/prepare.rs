@@ -1,0 +1,372 @@
+//! What a job works on: model, data and settings, read and checked before anything is written.
+
+use std::sync::Arc;
+
+use deepconcolic_campaign::{Choice, Inputs, Seeds, first_seeds, given_seeds};
+use deepconcolic_check::Digest;
+use deepconcolic_criteria::{Criterion, Decision, Family, Profile, UNSTATED};
+use deepconcolic_dataset::Samples;
+use deepconcolic_formats::Loaded;
+use deepconcolic_geometry::{Domain, SearchSpace};
+use deepconcolic_network::Network;
+
+use crate::error::Error;
+use crate::event::Event;
+use crate::folder::{paths, profile_file, region_file};
+use crate::job::{Job, Radius, SeedRequest};
+use crate::settings::{
+    DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
+    hash_values,
+};
+use crate::{criterion, model, plan, requirements, samples, two_inputs};
+
+/// What a job works on, read and checked.
+pub struct Prepared {
+    /// The fingerprint of the model.
+    pub digest: Digest,
+    /// The network.
+    pub network: Arc<Network>,
+    /// What its answer is.
+    pub decision: Arc<Decision>,
+    /// The data.
+    pub data: Samples,
+    /// What tests are judged by, if not the data.
+    pub reference: Option<Samples>,
+    /// Everything that decides what the run does.
+    pub settings: Settings,
+    /// Where tests may lie.
+    pub space: Arc<SearchSpace>,
+    /// What is required.
+    pub family: Arc<dyn Family>,
+    /// The ranges of neurons, if the criterion needs them.
+    pub profile: Option<Profile>,
+    /// What the run starts from.
+    pub seeds: Arc<Seeds>,
+    /// Samples that were passed over, or are seeds, though the network gets them wrong.
+    pub misclassified: Vec<usize>,
+    /// Passes made so far.
+    pub runs: usize,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Prepared {
+    /// Reads and checks everything. What is odd about the model is told at once.
+    pub fn of(job: &Job, tell: &mut dyn FnMut(Event)) -> Result<Self, Error> {
+        job.prepare(tell)
+    }
+}
+
+impl Job {
+    fn prepare(&self, tell: &mut dyn FnMut(Event)) -> Result<Prepared, Error> {
+        let mut notes = Vec::new();
+        self.can_be_named()?;
+        plan::strategy(&self.strategy)?;
+        let radius = self.search_radius()?;
+        let criterion = self.criterion.as_deref().map(criterion::find).transpose()?;
+        let loaded = model::load(&self.model)?;
+        let told = loaded.notes.iter().cloned().map(Event::Note);
+        told.for_each(&mut *tell);
+        let digest = model::digest(&loaded);
+        let Loaded {
+            network, sha256, ..
+        } = loaded;
+        let written = self.written(&network)?;
+        let decision = model::decision(self.decision, &network)?;
+        if decision.rule().is_none() && self.needs_verdicts {
+            return Err(Error::Request(format!("--fail-on-adversarial: {UNSTATED}")));
+        }
+        let data = self.data.open(&network)?;
+        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
+        let reference = self.references(&network, &decision)?;
+        let boxes = self.boxes(&domain, &mut notes)?;
+        let inputs = samples::inputs(&data, &decision)?;
+        let choice = self.choose(&network, &decision, &inputs)?;
+        notes.extend(decision_notes(&decision));
+        notes.extend(not_finite(&choice));
+        inside(&choice.seeds, &domain, &domain_words)?;
+        notes.extend(self.wrong_seeds(&choice));
+        let needs_profile = criterion.is_some_and(Criterion::needs_profile);
+        let (profile, profile_words) = if needs_profile {
+            self.profile(&data, &network)?
+        } else {
+            (None, None)
+        };
+        let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);
+        let settings = Settings {
+            format: Settings::FORMAT,
+            version: env!("CARGO_PKG_VERSION").into(),
+            model: self.model.clone(),
+            sha256,
+            shapes: Some(Shapes::of(&network)),
+            data: self.data.clone(),
+            samples: data.len(),
+            data_sha256: hash_samples(&data),
+            criterion: self.criterion.clone(),
+            requirements: written,
+            profile_data: profile_words.as_ref().and(self.profile.clone()),
+            profile: profile_words,
+            knobs: self.parameters.clone(),
+            radius,
+            region: match &self.region {
+                Some(path) => {
+                    let bytes = std::fs::read(path).map_err(Error::unreadable(path))?;
+                    Some(hash_bytes(&bytes))
+                }
+                None => None,
+            },
+            domain: DomainSettings::new(&domain, self.domain.clone(), domain_words),
+            quantise: self.grid()?,
+            validity: self.least_similarity()?,
+            strategy: self.strategy.clone(),
+            proofs: self.proofs,
+            rng_seed: self.rng_seed,
+            seed_choice: self.seed_choice(),
+            seeds: (0..choice.seeds.len())
+                .map(|s| choice.seeds.index(s))
+                .collect(),
+            seed_values: hash_values(choice.seeds.iter().flatten()),
+            reference: self.reference.clone(),
+            reference_sha256: reference.as_ref().map(hash_samples),
+            adversarial_radius: self.judging_radius()?,
+            decision: decision.rule(),
+            means: means.layers().to_vec(),
+        };
+        let space = plan::search_space(&settings, &network, domain, boxes)?;
+        let rows: Vec<Vec<f32>> = choice.seeds.iter().map(<[f32]>::to_vec).collect();
+        let family = plan::family(
+            &settings,
+            &network,
+            &decision,
+            &rows,
+            &space.units,
+            profile.as_ref(),
+        )?;
+        notes.extend(family.notes());
+        notes.extend(two_inputs::of_run(family.as_ref(), &space));
+        Ok(Prepared {
+            digest,
+            network: Arc::new(network),
+            decision: Arc::new(decision),
+            data,
+            reference,
+            settings,
+            space: Arc::new(space),
+            family: family.into(),
+            profile,
+            seeds: Arc::new(choice.seeds),
+            misclassified: choice.misclassified,
+            runs: choice.runs + sampled,
+            notes,
+        })
+    }
+
+    /// The requirement file.
+    fn written(&self, network: &Network) -> Result<Option<RequirementText>, Error> {
+        let Some(path) = &self.requirements else {
+            return Ok(None);
+        };
+        let text = requirements::text(path, network)?;
+        Ok(Some(RequirementText::new(path.display().to_string(), text)))
+    }
+
+    /// The boxes to search, if they were given.
+    fn boxes(
+        &self,
+        domain: &Domain,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Vec<region_file::Box>>, Error> {
+        let Some(path) = &self.region else {
+            return Ok(None);
+        };
+        let region = region_file::load(path, domain)?;
+        notes.extend(region.notes);
+        Ok(Some(region.boxes))
+    }
+
+    /// The reference data, if they are not the data.
+    fn references(&self, network: &Network, decision: &Decision) -> Result<Option<Samples>, Error> {
+        let Some(path) = &self.reference else {
+            return Ok(None);
+        };
+        let samples = self.data.open_as(path, network)?;
+        samples::inputs(&samples, decision)?;
+        Ok(Some(samples))
+    }
+
+    /// What is known of the ranges of neurons, and where from.
+    fn profile(
+        &self,
+        data: &Samples,
+        network: &Network,
+    ) -> Result<(Option<Profile>, Option<String>), Error> {
+        let given = self.profile.as_deref();
+        let (profile, words) = profile_file::find(given, &self.data, data, network)?;
+        Ok((Some(profile), Some(words)))
+    }
+
+    /// Seeds that were asked for although the network gets them wrong.
+    fn wrong_seeds(&self, choice: &Choice) -> Option<String> {
+        let wrong = &choice.misclassified;
+        (matches!(self.seeds, SeedRequest::Given(_)) && !wrong.is_empty()).then(|| {
+            format!(
+                "the network gets {} of the seeds given wrong: {}",
+                wrong.len(),
+                list(wrong)
+            )
+        })
+    }
+
+    fn seed_choice(&self) -> SeedChoice {
+        match self.seeds {
+            SeedRequest::Given(_) => SeedChoice::Given,
+            SeedRequest::First(count) => SeedChoice::First(count),
+        }
+    }
+
+    /// Everything that `run.json` names.
+    fn can_be_named(&self) -> Result<(), Error> {
+        paths::storable([
+            ("MODEL", Some(self.model.model.as_path())),
+            ("--data", Some(self.data.data.as_path())),
+            ("--requirements", self.requirements.as_deref()),
+            ("--reference", self.reference.as_deref()),
+            ("--profile", self.profile.as_deref()),
+        ])
+    }
+
+    fn choose(
+        &self,
+        network: &Network,
+        decision: &Decision,
+        data: &dyn Inputs,
+    ) -> Result<Choice, Error> {
+        let choice = match &self.seeds {
+            SeedRequest::Given(indices) => {
+                if let Some(index) = indices.iter().find(|&&index| index >= data.len()) {
+                    return Err(Error::Request(format!(
+                        "--seed-index {index}: the data have {} samples, numbered from 0",
+                        data.len()
+                    )));
+                }
+                let mut indices = indices.clone();
+                let mut seen = std::collections::HashSet::new();
+                indices.retain(|index| seen.insert(*index));
+                given_seeds(network, data, decision, &indices)
+            }
+            SeedRequest::First(0) => {
+                return Err(Error::Request("--seeds must be at least 1".into()));
+            }
+            SeedRequest::First(count) => first_seeds(network, data, decision, *count),
+        };
+        let looked_at = choice.misclassified.len() + choice.not_finite.len();
+        if choice.seeds.is_empty() && choice.not_finite.len() == looked_at {
+            return Err(Error::Request(format!(
+                "the model's output is NaN or infinite for all {looked_at} samples that were tried, so that \
+                 there is no seed to start from; check the model's weights, and --scale, --mean and --std"
+            )));
+        }
+        if choice.seeds.is_empty() {
+            return Err(Error::Request(format!(
+                "the network gets none of the {} samples right, so there is no seed to start from; \
+                 check --scale, --mean and --std, or name seeds with --seed-index",
+                data.len()
+            )));
+        }
+        Ok(choice)
+    }
+
+    /// The radius of the search region: what was given, or the norm's default.
+    fn search_radius(&self) -> Result<Option<f64>, Error> {
+        match self.radius {
+            _ if self.region.is_some() => Ok(None),
+            Radius::Anywhere => Ok(None),
+            Radius::Usual => Ok(Some(plan::default_radius(self.parameters.norm))),
+            Radius::Within(radius) if radius.is_finite() && radius >= 0.0 => Ok(Some(radius)),
+            Radius::Within(radius) => Err(Error::Request(format!(
+                "--radius must be a number of at least 0, or none, not `{radius}`"
+            ))),
+        }
+    }
+
+    fn judging_radius(&self) -> Result<f64, Error> {
+        match self.adversarial_radius {
+            None => Ok(plan::default_radius(self.parameters.norm)),
+            Some(radius) if radius.is_finite() && radius >= 0.0 => Ok(radius),
+            Some(radius) => Err(Error::Request(format!(
+                "--adversarial-radius must be a number of at least 0, not {radius}"
+            ))),
+        }
+    }
+
+    fn grid(&self) -> Result<Option<u32>, Error> {
+        match self.quantise {
+            Some(steps) if !(1..=65535).contains(&steps) => Err(Error::Request(format!(
+                "--quantise must be from 1 to 65535 (255 for 8-bit images), not {steps}"
+            ))),
+            steps => Ok(steps),
+        }
+    }
+
+    fn least_similarity(&self) -> Result<Option<f64>, Error> {
+        match self.validity {
+            Some(least) if !(0.0..=1.0).contains(&least) => Err(Error::Request(format!(
+                "--validity ssim:{least} is not of the form ssim:S with S from 0 to 1, for example ssim:0.9"
+            ))),
+            validity => Ok(validity),
+        }
+    }
+}
+
+/// What the user should know about how outputs are read.
+fn decision_notes(decision: &Decision) -> Option<String> {
+    match decision.rule() {
+        Some(_) => decision.note(),
+        None => Some(format!(
+            "accuracy and adversarial tests are left out, and seeds are the first samples, right or wrong: \
+             {UNSTATED}"
+        )),
+    }
+}
+
+fn not_finite(choice: &Choice) -> Option<String> {
+    (!choice.not_finite.is_empty()).then(|| {
+        format!(
+            "the model's output is NaN or infinite for {} of the samples looked at for seeds, which are not \
+             used: {}",
+            choice.not_finite.len(),
+            list(&choice.not_finite)
+        )
+    })
+}
+
+/// Refuses seeds outside the domain: nothing near them could be a test.
+fn inside(seeds: &Seeds, domain: &Domain, words: &str) -> Result<(), Error> {
+    let ends = || domain.lower().iter().zip(domain.upper());
+    for (number, seed) in seeds.iter().enumerate() {
+        if !seed
+            .iter()
+            .zip(ends())
+            .all(|(x, (low, high))| low <= x && x <= high)
+        {
+            let low = seed.iter().copied().fold(f32::INFINITY, f32::min);
+            let high = seed.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            return Err(Error::Request(format!(
+                "sample {} has values from {low} to {high}, outside the domain {words}; give \
+                 --domain LO..HI, or --scale if the data have another range than the model takes",
+                seeds.index(number)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The first few numbers of a list.
+fn list(numbers: &[usize]) -> String {
+    const FEW: usize = 8;
+    let mut text: Vec<String> = numbers.iter().take(FEW).map(ToString::to_string).collect();
+    if numbers.len() > FEW {
+        text.push("...".into());
+    }
+    text.join(", ")
+}

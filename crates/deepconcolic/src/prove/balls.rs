@@ -1,0 +1,111 @@
+//! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
+
+use deepconcolic_campaign::Campaign;
+use deepconcolic_check::Slot;
+use deepconcolic_proofs::PlaceLimits;
+
+use super::Record;
+use super::obstacles::LATE;
+use super::work::{Asked, FEW, Work, at};
+use crate::error::Error;
+
+/// Questions that balls may make together: one for each ball and open requirement.
+const MOST: usize = 1 << 18;
+/// Balls in which a requirement may stay open at first; it is then split there.
+const DEBTS: usize = 8;
+
+impl Work<'_> {
+    /// What is still open, ball by ball. Plain bounds come first, in all balls: most requirements are
+    /// possible in some, and those are soon gone.
+    pub fn balls(&mut self, campaign: &mut Campaign, record: &mut Record<'_>) -> Result<(), Error> {
+        if self.boxes.len() <= FEW {
+            return Ok(());
+        }
+        let mut left: Vec<Asked> = Vec::new();
+        let mut count = 0;
+        for group in 0..self.stage.family.groups().len() {
+            let known = self
+                .proven
+                .of_group(group, self.stage.family.groups()[group].slots());
+            let open = campaign.ledger().uncovered()[group].without(&known);
+            count += open.count();
+            if count * self.boxes.len() <= MOST {
+                let slots: Vec<usize> = open.iter().collect();
+                left.extend(self.asked(group, &slots));
+            }
+        }
+        if count * self.boxes.len() > MOST {
+            let why = format!(
+                "they were tried over one box that holds all {} balls, and not over each ball: that would be \
+                 more than {MOST} questions",
+                self.boxes.len()
+            );
+            for group in 0..self.stage.family.groups().len() {
+                let open = campaign.ledger().uncovered()[group].iter();
+                let open: Vec<Slot> = open.map(|slot| at(group, slot)).collect();
+                self.excuse(&why, open);
+            }
+            return Ok(());
+        }
+        let boxes = self.boxes.clone();
+        let mut debts: Vec<Vec<usize>> = vec![Vec::new(); left.len()];
+        let mut alive: Vec<usize> = (0..left.len()).collect();
+        for number in 0..boxes.len() {
+            let cheap = self.cheap();
+            let refuted = self.in_ball(number, &left, &alive, &cheap, campaign, record)?;
+            for &r in alive.iter().filter(|r| !refuted.contains(r)) {
+                debts[r].push(number);
+            }
+            alive.retain(|&r| debts[r].len() <= DEBTS && is_open(campaign, &left[r]));
+            if alive.is_empty() || self.is_over() {
+                break;
+            }
+        }
+        for number in 0..boxes.len() {
+            let mine: Vec<usize> = alive
+                .iter()
+                .copied()
+                .filter(|&r| debts[r].contains(&number))
+                .collect();
+            if mine.is_empty() || self.is_over() {
+                continue;
+            }
+            let full = self.full();
+            let refuted = self.in_ball(number, &left, &mine, &full, campaign, record)?;
+            alive.retain(|r| !mine.contains(r) || refuted.contains(r));
+        }
+        if self.is_over() {
+            self.excuse(LATE, alive.iter().map(|&r| left[r].0));
+            return Ok(());
+        }
+        for r in alive {
+            if is_open(campaign, &left[r]) && self.facts.refute(&left[r].1) {
+                self.refute(left[r].0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of some requirements those that cannot be met in a ball.
+    fn in_ball(
+        &mut self,
+        number: usize,
+        left: &[Asked],
+        among: &[usize],
+        limits: &PlaceLimits<'_>,
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<Vec<usize>, Error> {
+        let region = self.boxes[number].clone();
+        let mut place = self.place(&region, campaign);
+        let asked: Vec<Asked> = among.iter().map(|&r| left[r].clone()).collect();
+        self.narrow(&mut place, asked, limits, campaign, record)?;
+        self.proven.nodes += place.nodes();
+        let refuted = |&&r: &&usize| self.facts.refute_in(number, &left[r].1);
+        Ok(among.iter().filter(refuted).copied().collect())
+    }
+}
+
+fn is_open(campaign: &Campaign, (slot, _): &Asked) -> bool {
+    campaign.ledger().uncovered()[slot.group as usize].contains(slot.slot as usize)
+}

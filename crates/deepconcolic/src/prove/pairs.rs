@@ -1,0 +1,302 @@
+//! Pairs of neurons: a neuron that cannot change in a box, be it in sign or by a factor, is part of no
+//! pair that asks for such a change there. So neurons are asked about, and pairs follow by the million.
+//! What is left is asked about pair by pair, both inputs at once.
+
+use std::collections::BTreeSet;
+
+use deepconcolic_campaign::Campaign;
+use deepconcolic_check::Slot;
+use deepconcolic_criteria::{Change, Pairs};
+use deepconcolic_language::{
+    Comparison, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
+};
+use deepconcolic_network::BitSet;
+use deepconcolic_proofs::{Place, exists};
+
+use super::Record;
+use super::consult::{How, Question};
+use super::obstacles::LATE;
+use super::work::{Asked, FEW, Work, at};
+use crate::error::Error;
+
+/// Neurons asked about at once.
+const NEURONS: usize = 2048;
+/// Pairs asked about at once, and most of them in all boxes.
+const TOGETHER: usize = 64;
+const MOST_TOGETHER: usize = 1 << 14;
+/// Questions that balls may make together: one for each ball and neuron.
+const MOST: usize = 1 << 18;
+
+impl Work<'_> {
+    /// What single neurons tell of all open pairs.
+    pub fn neurons(
+        &mut self,
+        pairs: &dyn Pairs,
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<(), Error> {
+        let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
+        let neurons: usize = self
+            .changing(pairs, &open)
+            .iter()
+            .map(|(_, _, n)| n.count())
+            .sum();
+        let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MOST;
+        let places = if each { self.boxes.len() } else { 1 };
+        for number in 0..places {
+            let mut place = if each {
+                self.place(&self.boxes[number], campaign)
+            } else {
+                self.places(campaign).swap_remove(0)
+            };
+            for (layer, change, neurons) in self.changing(pairs, &open) {
+                let obstacles =
+                    self.stuck(&mut place, layer, change, &neurons, campaign, record)?;
+                for why in obstacles {
+                    self.hinder(&why, layer, pairs, &open);
+                }
+            }
+            self.proven.nodes += place.nodes();
+            if each {
+                self.keep_refuted(number, pairs, &mut open);
+            }
+        }
+        if !each {
+            let why = format!(
+                "they were tried over one box that holds all {} balls, and not over each ball: that would be \
+                 more than {MOST} questions",
+                self.boxes.len()
+            );
+            self.excuse(&why, slots(&open));
+        }
+        self.conclude(pairs, &open);
+        Ok(())
+    }
+
+    /// Pairs that are still open, both inputs of each at once.
+    pub fn pairs(
+        &mut self,
+        pairs: &dyn Pairs,
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<(), Error> {
+        let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
+        for (group, open) in open.iter_mut().enumerate() {
+            for slot in self.proven.of_group(group, open.len()).iter() {
+                open.remove(slot);
+            }
+        }
+        let untried = keep_first(&mut open, MOST_TOGETHER / self.boxes.len().max(1));
+        let why = format!(
+            "no single neuron rules them out, and at most {MOST_TOGETHER} pairs are tried pair by pair, all balls \
+             together"
+        );
+        self.excuse(&why, slots(&untried));
+        for number in 0..self.boxes.len() {
+            let mut place = self.place(&self.boxes[number], campaign);
+            self.together(&mut place, number, pairs, &open, campaign, record)?;
+            self.proven.nodes += place.nodes();
+            self.keep_refuted(number, pairs, &mut open);
+        }
+        self.conclude(pairs, &open);
+        Ok(())
+    }
+
+    /// Of open pairs those that are impossible in a box: one that is possible there is no more asked
+    /// about.
+    fn keep_refuted(&self, number: usize, pairs: &dyn Pairs, open: &mut [BitSet]) {
+        for (group, open) in open.iter_mut().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            *open = self
+                .facts
+                .refuted_pairs_in(number, pairs, group, sizes, open);
+        }
+    }
+
+    /// Enters the pairs that are impossible everywhere.
+    fn conclude(&mut self, pairs: &dyn Pairs, open: &[BitSet]) {
+        for (group, open) in open.iter().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            let refuted = self.facts.refuted_pairs(pairs, group, sizes, open);
+            for slot in refuted.iter() {
+                self.refute(at(group, slot));
+            }
+        }
+    }
+
+    /// Tries pairs that no single neuron rules out in a box.
+    fn together(
+        &mut self,
+        place: &mut Place<'_>,
+        number: usize,
+        pairs: &dyn Pairs,
+        open: &[BitSet],
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<(), Error> {
+        let mut asked = Vec::new();
+        for (group, open) in open.iter().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            let settled = self
+                .facts
+                .refuted_pairs_in(number, pairs, group, sizes, open);
+            let left = open.iter().filter(|&slot| !settled.contains(slot));
+            asked.extend(left.map(|slot| (group, slot)));
+        }
+        for (number, part) in asked.chunks(TOGETHER).enumerate() {
+            if self.is_over() {
+                let left = &asked[number * TOGETHER..];
+                self.excuse(LATE, left.iter().map(|&(group, slot)| at(group, slot)));
+                break;
+            }
+            let is_open = |&&(group, slot): &&(usize, usize)| {
+                campaign.ledger().uncovered()[group].contains(slot)
+            };
+            let questions = part.iter().filter(is_open).map(|&(group, slot)| {
+                let (i, j) = pairs.neurons(group, slot);
+                let (before, _) = self.sizes(pairs, group);
+                let kept = (0..before).filter(|&n| pairs.slot(group, n, j).is_some());
+                let kept: Vec<usize> = kept.filter(|&n| n != i).collect();
+                let requirement = Requirement {
+                    name: None,
+                    quantifier: Quantifier::Exists,
+                    inputs: Inputs::Two,
+                    formula: pairs.demand(group, slot, &kept),
+                };
+                (at(group, slot), requirement)
+            });
+            let questions: Vec<Asked> = questions.collect();
+            self.jointly(place, &questions, campaign, record)?;
+        }
+        Ok(())
+    }
+
+    fn sizes(&self, pairs: &dyn Pairs, group: usize) -> (usize, usize) {
+        let (before, layer) = pairs.layers(group);
+        let neurons = |layer: usize| self.stage.network.layers()[layer].neurons();
+        (neurons(before), neurons(layer))
+    }
+
+    /// The neurons of open pairs, by layer and by how they have to change.
+    fn changing(&self, pairs: &dyn Pairs, open: &[BitSet]) -> Vec<(usize, Change, BitSet)> {
+        let mut all: Vec<(usize, Change, BitSet)> = Vec::new();
+        let (condition, decision) = pairs.changes();
+        for (group, open) in open.iter().enumerate() {
+            let sizes = self.sizes(pairs, group);
+            let (mut conditions, mut decisions) = (BitSet::new(sizes.0), BitSet::new(sizes.1));
+            for slot in open.iter() {
+                let (i, j) = pairs.neurons(group, slot);
+                conditions.insert(i);
+                decisions.insert(j);
+            }
+            let layers = pairs.layers(group);
+            for (layer, change, neurons) in [
+                (layers.0, condition, conditions),
+                (layers.1, decision, decisions),
+            ] {
+                match all.iter_mut().find(|(l, c, _)| (*l, *c) == (layer, change)) {
+                    Some((_, _, known)) => neurons.iter().for_each(|n| known.insert(n)),
+                    None => all.push((layer, change, neurons)),
+                }
+            }
+        }
+        all.sort_by_key(|(layer, _, _)| *layer);
+        all
+    }
+
+    /// Asks which neurons cannot change. What was in the way of it.
+    fn stuck(
+        &mut self,
+        place: &mut Place<'_>,
+        layer: usize,
+        change: Change,
+        neurons: &BitSet,
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<BTreeSet<String>, Error> {
+        let ranges = place.ranges(layer);
+        let asked: Vec<(Option<Slot>, Requirement)> = neurons
+            .iter()
+            .flat_map(|neuron| questions(layer, neuron, change, ranges[neuron]))
+            .map(|requirement| (None, requirement))
+            .collect();
+        self.said.clear();
+        for part in asked.chunks(NEURONS) {
+            let limits = self.full();
+            let question = Question {
+                asked: part,
+                how: How::Apart(&limits),
+            };
+            if self.is_over() || !self.consult(place, &question, campaign, record)? {
+                self.said.insert(LATE.to_owned());
+                break;
+            }
+        }
+        Ok(std::mem::take(&mut self.said))
+    }
+
+    /// Notes what is in the way of open pairs that hang on neurons of a layer.
+    fn hinder(&mut self, why: &str, layer: usize, pairs: &dyn Pairs, open: &[BitSet]) {
+        let hangs = |slot: &Slot| {
+            let (before, after) = pairs.layers(slot.group as usize);
+            before == layer || after == layer
+        };
+        self.excuse(why, slots(open).filter(hangs));
+    }
+}
+
+/// All slots of sets, group by group.
+fn slots(sets: &[BitSet]) -> impl Iterator<Item = Slot> + '_ {
+    let groups = sets.iter().enumerate();
+    groups.flat_map(|(group, set)| set.iter().map(move |slot| at(group, slot)))
+}
+
+/// Keeps the first so many slots; the others.
+fn keep_first(open: &mut [BitSet], most: usize) -> Vec<BitSet> {
+    let mut others = open.to_vec();
+    for slot in slots(open).take(most) {
+        others[slot.group as usize].remove(slot.slot as usize);
+    }
+    for (open, others) in open.iter_mut().zip(&others) {
+        *open = open.without(others);
+    }
+    others
+}
+
+/// What must be impossible for a neuron not to change, as far as the range of its values seen leaves
+/// that open.
+fn questions(
+    layer: usize,
+    neuron: usize,
+    change: Change,
+    [low, high]: [f32; 2],
+) -> Vec<Requirement> {
+    let question = |relation: Relation, end: f64| {
+        let mut linear = Linear::variable(Var::u(Input::First, layer + 2, neuron));
+        linear.constant = 0.0 - end;
+        exists(Comparison { linear, relation })
+    };
+    let (low, high) = (f64::from(low), f64::from(high));
+    match change {
+        Change::Sign if low >= 0.0 => vec![question(Relation::Lt, 0.0)],
+        Change::Sign if high < 0.0 => vec![question(Relation::Ge, 0.0)],
+        Change::Sign => Vec::new(),
+        Change::Value(sigma) => {
+            // As much room on either side, as factors.
+            let room = |least: f64, most: f64| (0.999 * sigma * least / most).sqrt();
+            let (below, above) = if low > 0.0 {
+                let room = room(low, high);
+                (low / room, high * room)
+            } else if high < 0.0 {
+                let room = room(-high, -low);
+                (low * room, high / room)
+            } else {
+                return Vec::new();
+            };
+            if !(below < low && high < above) {
+                return Vec::new();
+            }
+            vec![question(Relation::Le, below), question(Relation::Ge, above)]
+        }
+    }
+}

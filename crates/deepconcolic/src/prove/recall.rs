@@ -1,0 +1,177 @@
+//! What earlier sittings of a run proved. A question that is in the journal is answered from there, and its
+//! certificate is judged by the checker again: nothing is searched for twice. Certificates that no journal
+//! speaks of, because time was up or the user wanted an end, are taken over the same way.
+
+use std::collections::{HashMap, VecDeque};
+
+use deepconcolic_campaign::Campaign;
+use deepconcolic_check::{Certificate, Expectation, Region, check};
+use deepconcolic_record::Proof;
+
+use super::Proven;
+use super::work::Work;
+use crate::error::Error;
+use crate::folder::certificates::{CertificateStore, Stored};
+
+/// Answers that the journal holds, by the fingerprint of their question.
+#[derive(Default)]
+pub struct Recall {
+    answers: HashMap<u64, VecDeque<Proof>>,
+}
+
+impl Recall {
+    /// The answers of a journal, in their order.
+    pub fn new(proofs: impl Iterator<Item = Proof>) -> Self {
+        let mut answers: HashMap<u64, VecDeque<Proof>> = HashMap::new();
+        for proof in proofs {
+            answers.entry(proof.asked).or_default().push_back(proof);
+        }
+        Self { answers }
+    }
+
+    /// Whether there are answers that were not asked for yet.
+    pub fn has_more(&self) -> bool {
+        self.answers.values().any(|answers| !answers.is_empty())
+    }
+
+    fn next(&mut self, asked: u64) -> Option<Proof> {
+        self.answers.get_mut(&asked)?.pop_front()
+    }
+}
+
+/// What is remembered of a question.
+pub enum Remembered {
+    /// Nothing: it is to be asked.
+    Nothing,
+    /// The journal has it, but its certificate is not there: it is asked again, and not recorded again.
+    Unwritten,
+    /// Everything that came of it; whether some of it is still to be tried.
+    Answer(Box<Proof>),
+}
+
+/// A fingerprint of what provers are asked (FNV-1a).
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// Of a kind of question over a region.
+    pub fn of(kind: &str, region: &Region) -> Self {
+        let mut print = Self(0xcbf2_9ce4_8422_2325);
+        print.add(kind.as_bytes());
+        for end in region.lower.iter().chain(&region.upper) {
+            print.add(&end.to_le_bytes());
+        }
+        print
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    pub fn finish(self) -> u64 {
+        self.0
+    }
+}
+
+impl Work<'_> {
+    /// What the journal has of a question. What it says is taken over: certificate, round, bounds.
+    pub fn remember(&mut self, asked: u64, campaign: &mut Campaign) -> Result<Remembered, Error> {
+        if !self.stage.recorded {
+            return Ok(Remembered::Nothing);
+        }
+        let Some(mut proof) = self.proven.recall.next(asked) else {
+            return Ok(Remembered::Nothing);
+        };
+        let number = i32::try_from(proof.certificates).unwrap_or(i32::MAX);
+        // These were taken over before the question was asked.
+        while self.number < number && self.take_over()? {}
+        // One below was judged already, with those that were taken over.
+        if proof.wrote && number >= self.number {
+            let missing = number > self.number || !self.is_stored()?;
+            if missing && !self.stage.closed {
+                // The process was killed between the two.
+                return Ok(Remembered::Unwritten);
+            }
+            if missing {
+                self.note(&format!(
+                    "certificate {number} is missing: what rests on it is open again"
+                ));
+            }
+            proof.cut |= missing || !self.accept_stored()?;
+        }
+        if let Some(round) = &proof.round {
+            campaign.restore(round).map_err(|why| {
+                Error::Request(format!(
+                    "a round that proofs recorded in the journal cannot be repeated: {why}; the model or this \
+                     program may have changed since"
+                ))
+            })?;
+        }
+        self.proven.nodes += proof.nodes;
+        Ok(Remembered::Answer(Box::new(proof)))
+    }
+
+    /// Takes over all certificates that no journal speaks of.
+    pub fn take_over_all(&mut self) -> Result<(), Error> {
+        while self.take_over()? {}
+        Ok(())
+    }
+
+    /// Takes over the next certificate, if there is one.
+    fn take_over(&mut self) -> Result<bool, Error> {
+        if !self.is_stored()? {
+            return Ok(false);
+        }
+        self.proven.taken_over |= self.accept_stored()?;
+        Ok(true)
+    }
+
+    /// Whether the next certificate is kept, if only set aside.
+    fn is_stored(&self) -> Result<bool, Error> {
+        let stored = self.stage.certificates.read(self.number)?;
+        Ok(!matches!(stored, Stored::Missing))
+    }
+
+    /// Judges the next certificate that is kept. One that is not accepted is set aside.
+    fn accept_stored(&mut self) -> Result<bool, Error> {
+        let number = self.number;
+        self.number += 1;
+        let Stored::Bytes(bytes) = self.stage.certificates.read(number)? else {
+            self.note(&format!(
+                "certificate {number} was not accepted in an earlier sitting and is set aside"
+            ));
+            return Ok(false);
+        };
+        let network = self.stage.network;
+        let expectation = Expectation {
+            model: &self.stage.model,
+            regions: None,
+            requirements: None,
+        };
+        let judged = Certificate::from_bytes(&bytes, network).and_then(|certificate| {
+            let accepted = check(network, &certificate, &expectation)?;
+            self.facts.add_accepted(network, &accepted)?;
+            self.proven.accepted.push((number, accepted));
+            Ok(())
+        });
+        let Err(reason) = judged else {
+            return Ok(true);
+        };
+        let aside = self.stage.certificates.set_aside(number)?;
+        self.note(&format!(
+            "certificate {number} was not accepted ({reason}) and is set aside as {aside}: what rests on it is \
+             open again"
+        ));
+        Ok(false)
+    }
+
+    fn note(&mut self, words: &str) {
+        self.proven.notes.push(words.to_owned());
+    }
+}
+
+/// Removes certificates that nothing rests on: those of an earlier sitting that the search made needless.
+pub fn remove_needless(certificates: &dyn CertificateStore, proven: &Proven) -> Result<(), Error> {
+    certificates.truncate(proven.written)
+}

@@ -1,0 +1,326 @@
+//! Proofs under way: requirements of one input, group by group and part by part.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use deepconcolic_campaign::{Campaign, Limits};
+use deepconcolic_check::{ProvenFacts, Region, Slot};
+use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
+
+use super::bounds::Bounds;
+use super::consult::{How, Question};
+use super::obstacles::{LATE, Obstacles};
+use super::{Proven, Record, Stage};
+use crate::error::Error;
+
+/// Neurons whose requirements are taken up at once, and requirements of a file.
+const NEURONS: usize = 512;
+const WRITTEN: usize = 128;
+/// More balls than this are first proven over as one box that holds them all.
+pub const FEW: usize = 4;
+/// Values of neurons that requirements taken up at once may name, and all open ones of a group.
+const NAMED: usize = 1 << 19;
+const MOST_NAMED: usize = 1 << 28;
+
+/// The reason when they name more.
+const LARGE: &str = "together they name too many neurons";
+
+/// A slot by its numbers.
+pub fn at(group: usize, slot: usize) -> Slot {
+    Slot {
+        group: group as u32,
+        slot: slot as u32,
+    }
+}
+
+/// A requirement and its place.
+pub type Asked = (Slot, Requirement);
+
+pub struct Work<'a> {
+    pub stage: &'a Stage<'a>,
+    pub limits: &'a Limits<'a>,
+    /// The boxes of the search region, each with a point in it.
+    pub boxes: Vec<(Region, Vec<f32>)>,
+    pub facts: ProvenFacts,
+    pub proven: Proven,
+    /// The number of the next certificate.
+    pub number: i32,
+    /// The place that bounds are entered for, by number, if they are.
+    pub place: Option<usize>,
+    /// What was in the way of questions that belong to no requirement.
+    pub said: BTreeSet<String>,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(stage: &'a Stage<'a>, limits: &'a Limits<'a>, mut proven: Proven) -> Self {
+        let seeds: Vec<Vec<f32>> = stage.seeds.iter().map(<[f32]>::to_vec).collect();
+        let boxes = regions(stage.space, &seeds);
+        let plain = || boxes.iter().map(|(region, _)| region.clone()).collect();
+        let facts = proven.facts.take();
+        let none = || ProvenFacts::new(stage.network, stage.model, plain());
+        Self {
+            facts: facts.unwrap_or_else(none),
+            number: proven.written,
+            stage,
+            limits,
+            boxes,
+            // What is open is tried anew.
+            proven: Proven {
+                obstacles: Obstacles::default(),
+                bounds: Bounds::default(),
+                ..proven
+            },
+            place: None,
+            said: BTreeSet::new(),
+        }
+    }
+
+    /// Whether nothing more can be asked or recalled.
+    pub fn is_over(&self) -> bool {
+        self.time_is_up() && !(self.stage.recorded && self.proven.recall.has_more())
+    }
+
+    /// Whether nothing more can be asked.
+    pub fn time_is_up(&self) -> bool {
+        let is_late = || self.stage.deadline.is_some_and(|end| Instant::now() >= end);
+        self.stage.closed || self.limits.is_interrupted() || is_late()
+    }
+
+    /// One box for each part of the search region; one that holds them all when they are many.
+    fn few_boxes(&self) -> Vec<(Region, Vec<f32>)> {
+        if self.boxes.len() <= FEW {
+            return self.boxes.clone();
+        }
+        let (mut hull, seed) = self.boxes[0].clone();
+        for (region, _) in &self.boxes {
+            for (low, other) in hull.lower.iter_mut().zip(&region.lower) {
+                *low = low.min(*other);
+            }
+            for (high, other) in hull.upper.iter_mut().zip(&region.upper) {
+                *high = high.max(*other);
+            }
+        }
+        vec![(hull, seed)]
+    }
+
+    /// Few boxes, ready for questions.
+    pub fn places(&self, campaign: &Campaign) -> Vec<Place<'a>> {
+        let boxes = self.few_boxes();
+        boxes.iter().map(|b| self.place(b, campaign)).collect()
+    }
+
+    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> Place<'a> {
+        let tests = campaign.suite().tests().iter().map(|t| &t.input[..]);
+        Place::new(self.stage.network, &self.stage.model, region, tests)
+    }
+
+    /// Plain bounds and nothing more.
+    pub fn cheap(&self) -> PlaceLimits<'a> {
+        PlaceLimits {
+            conditions: self.until(BatchLimits::cheap()),
+            ..PlaceLimits::cheap()
+        }
+    }
+
+    pub fn full(&self) -> PlaceLimits<'a> {
+        PlaceLimits {
+            conditions: self.until(BatchLimits::default()),
+            ..PlaceLimits::default()
+        }
+    }
+
+    /// The same limits, and the user's.
+    pub fn until(&self, limits: BatchLimits<'a>) -> BatchLimits<'a> {
+        BatchLimits {
+            deadline: self.stage.deadline,
+            interrupt: self.limits.interrupt,
+            ..limits
+        }
+    }
+
+    /// Everything that is open, over few boxes.
+    pub fn all(&mut self, campaign: &mut Campaign, record: &mut Record<'_>) -> Result<(), Error> {
+        let mut places = self.places(campaign);
+        for group in 0..self.stage.family.groups().len() {
+            let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
+            let named = self.named(group, &open);
+            if named * open.len() > MOST_NAMED {
+                self.excuse(LARGE, open.iter().map(|&slot| at(group, slot)));
+                continue;
+            }
+            let size = self.size(group).min(NAMED / named.max(1)).max(1);
+            for slots in open.chunks(size) {
+                if self.is_over() {
+                    self.excuse(LATE, slots.iter().map(|&slot| at(group, slot)));
+                    continue;
+                }
+                let mut left = self.asked(group, slots);
+                let mut open: Vec<Asked> = Vec::new();
+                for (number, place) in places.iter_mut().enumerate() {
+                    self.place = Some(number);
+                    // Of what an earlier box leaves open, only a bound is wanted here.
+                    let cheap = self.cheap();
+                    let gone = self.narrow(place, open.clone(), &cheap, campaign, record)?;
+                    self.proven.bounds.enter_refuted(&gone, number);
+                    let limits = self.full();
+                    let before = left.clone();
+                    left = self.narrow(place, left, &limits, campaign, record)?;
+                    self.proven.bounds.enter_refuted(&left, number);
+                    let is_gone = |a: &Asked| left.binary_search_by_key(&a.0, |l| l.0).is_ok();
+                    open.extend(before.into_iter().filter(|a| !is_gone(a)));
+                }
+                self.place = None;
+                for (slot, _) in left {
+                    self.refute(slot);
+                }
+            }
+        }
+        self.proven.nodes += places.iter().map(Place::nodes).sum::<usize>();
+        self.proven.bounds.conclude(places.len());
+        Ok(())
+    }
+
+    /// Slots taken up at once.
+    fn size(&self, group: usize) -> usize {
+        let group = &self.stage.family.groups()[group];
+        match group.layer {
+            Some(layer) => {
+                let neurons = self.stage.network.layers()[layer].neurons();
+                NEURONS * group.slots().div_ceil(neurons.max(1)).max(1)
+            }
+            None => WRITTEN,
+        }
+    }
+
+    /// How many values an open requirement of a group names; those of a layer are all alike.
+    fn named(&self, group: usize, open: &[usize]) -> usize {
+        let alike = self.stage.family.groups()[group].layer.is_some();
+        let first = open.first().filter(|_| alike);
+        let first = first.and_then(|&slot| self.stage.family.requirement(group, slot).ok());
+        let mut each = 0;
+        if let Some(requirement) = first {
+            requirement.formula.each_variable(&mut |_| each += 1);
+        }
+        each
+    }
+
+    pub fn asked(&mut self, group: usize, slots: &[usize]) -> Vec<Asked> {
+        let mut asked = Vec::with_capacity(slots.len());
+        for &slot in slots {
+            match self.stage.family.requirement(group, slot) {
+                Ok(requirement) => asked.push((at(group, slot), requirement)),
+                Err(why) => self.excuse(&why, [at(group, slot)]),
+            }
+        }
+        asked
+    }
+
+    /// Of some requirements those that cannot be met in a place.
+    pub fn narrow(
+        &mut self,
+        place: &mut Place<'_>,
+        asked: Vec<Asked>,
+        limits: &PlaceLimits<'_>,
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<Vec<Asked>, Error> {
+        let question: Vec<(Option<Slot>, Requirement)> = asked
+            .iter()
+            .map(|(slot, requirement)| (Some(*slot), requirement.clone()))
+            .collect();
+        let question = Question {
+            asked: &question,
+            how: How::Apart(limits),
+        };
+        if !self.consult(place, &question, campaign, record)? {
+            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
+        }
+        let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
+        let region = place.region().clone();
+        let refuted = |work: &Self, a: &Asked| work.is_refuted(&region, &a.1);
+        let (mut gone, left): (Vec<Asked>, Vec<Asked>) =
+            asked.into_iter().partition(|a| refuted(self, a));
+        let joint: Vec<Asked> = left.into_iter().filter(is_joint).collect();
+        self.jointly(place, &joint, campaign, record)?;
+        gone.extend(joint.into_iter().filter(|a| refuted(self, a)));
+        gone.sort_by_key(|(slot, _)| *slot);
+        Ok(gone)
+    }
+
+    /// Whether what is known rules a requirement out in all parts of a region.
+    pub fn is_refuted(&self, region: &Region, requirement: &Requirement) -> bool {
+        let about = (0..self.boxes.len()).filter(|&b| region.contains(&self.boxes[b].0));
+        let about: Vec<usize> = about.collect();
+        if about.len() == self.boxes.len() {
+            return self.facts.refute(requirement);
+        }
+        let mut boxes = about.into_iter();
+        boxes.all(|b| self.facts.refute_in(b, requirement))
+    }
+
+    /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
+    pub fn jointly(
+        &mut self,
+        place: &mut Place<'_>,
+        asked: &[Asked],
+        campaign: &mut Campaign,
+        record: &mut Record<'_>,
+    ) -> Result<(), Error> {
+        let question: Vec<(Option<Slot>, Requirement)> = asked
+            .iter()
+            .map(|(slot, requirement)| (Some(*slot), requirement.clone()))
+            .collect();
+        let question = Question {
+            asked: &question,
+            how: How::Jointly,
+        };
+        if !self.consult(place, &question, campaign, record)? {
+            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
+        }
+        Ok(())
+    }
+
+    /// Notes what is in the way of requirements.
+    pub fn excuse(&mut self, why: &str, slots: impl IntoIterator<Item = Slot>) {
+        let family = self.stage.family;
+        self.proven.obstacles.enter(family, why, slots);
+    }
+
+    /// Enters that a requirement is infeasible.
+    pub fn refute(&mut self, slot: Slot) {
+        // Which certificate completed the proof is found out in the end.
+        let last = (self.number - 1).max(0);
+        self.proven.refute(self.stage.family, slot, last);
+    }
+
+    /// Witnesses with the seed each lies nearest to.
+    pub fn proposals(&self, witnesses: Vec<Vec<f32>>) -> Vec<(Vec<f32>, usize)> {
+        let (space, seeds) = (self.stage.space, self.stage.seeds);
+        let root = |input: &[f32]| {
+            let distances = (0..seeds.len()).map(|s| (space.distance(input, seeds.input(s)), s));
+            let nearest = distances.min_by(|a, b| a.0.total_cmp(&b.0));
+            nearest.map_or(0, |(_, s)| s)
+        };
+        witnesses
+            .into_iter()
+            .map(|input| {
+                let root = root(&input);
+                (input, root)
+            })
+            .collect()
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.stage.certificates.write(self.number, bytes)?;
+        self.number += 1;
+        Ok(())
+    }
+
+    /// What came of it all.
+    pub fn finish(mut self) -> Proven {
+        self.proven.facts = Some(self.facts);
+        self.proven.written = self.number;
+        self.proven
+    }
+}

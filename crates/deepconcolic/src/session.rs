@@ -1,0 +1,502 @@
+//! A run under way: concrete search, proofs, symbolic search, one step at a time.
+//!
+//! A session owns what it works on and can move to another thread. It prints nothing: what happens is told to
+//! whoever asked for the step, and is in the journal before it is told. What comes of it is a [`Conclusion`].
+
+mod log;
+mod stopwatch;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use deepconcolic_campaign::oracle::Judgement;
+use deepconcolic_campaign::{Campaign, Limits, Round, Stage, Stop, Strategy, Subject, Suite};
+use deepconcolic_criteria::Means;
+use deepconcolic_record::{Entry, Journal, OnDamage, RunFolder, Summary};
+use serde_json::Value;
+
+use crate::conclude::{Conclusion, Ended};
+use crate::error::Error;
+use crate::event::Event;
+use crate::folder::certificates::{CertificateFolder, CertificateStore, CertificatesInMemory};
+use crate::folder::{CERTIFICATES, PROFILE, profile_file, region_file};
+use crate::job::Job;
+use crate::plan;
+use crate::prepare::Prepared;
+use crate::prove::{self, Proven, Recall};
+use log::Log;
+pub use stopwatch::Stopwatch;
+
+/// The share of the budget that proofs before a search for pairs may take, and the share of what is left
+/// of it that proofs between two searches may take.
+const PAIR_SHARE: f64 = 0.25;
+const PROOF_SHARE: f64 = 0.5;
+/// The share of the budget that is kept for nearest witnesses, if these are asked for.
+const MINIMISE_SHARE: f64 = 0.4;
+/// The share of the budget that is kept for proofs when the search does not end by itself.
+const RESERVE: f64 = 0.2;
+
+/// Told of everything that happens.
+pub type Listener<'l> = dyn FnMut(Event) + 'l;
+
+/// Ends a session from another thread or from a signal handler.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the session to end at the next chance; what is done so far is kept.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked for an end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The same as a flag.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// What a session does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Proofs about single neurons, before pairs of them are searched for.
+    Neurons,
+    /// Concrete search, until then.
+    Search(Option<Instant>),
+    /// Proofs of what concrete search left.
+    Proofs,
+    /// Symbolic search for what neither decided.
+    Symbolic,
+    /// Nothing: it ended for this reason.
+    Ended(Stop),
+}
+
+/// A run under way.
+pub struct Session {
+    job: Job,
+    prepared: Arc<Prepared>,
+    /// What decides the run, as it is written.
+    settings: Value,
+    campaign: Campaign,
+    proven: Proven,
+    certificates: Box<dyn CertificateStore>,
+    folder: Option<RunFolder>,
+    log: Log,
+    phase: Phase,
+    /// Rounds of earlier sittings that are to be repeated: before proofs, and after them.
+    early: Vec<Round>,
+    late: Vec<Round>,
+    cancel: Cancel,
+}
+
+/// Where a session leaves what it does, so that it can be resumed.
+enum Place<'a> {
+    Memory,
+    New(&'a Path),
+    Old(&'a Path, OnDamage),
+}
+
+impl Session {
+    /// A run that leaves nothing on disk.
+    pub fn new(job: Job, cancel: &Cancel, tell: &mut Listener<'_>) -> Result<Self, Error> {
+        Self::start(job, &Place::Memory, cancel, tell)
+    }
+
+    /// A run in a new or empty folder.
+    pub fn create(
+        job: Job,
+        folder: &Path,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
+        Self::start(job, &Place::New(folder), cancel, tell)
+    }
+
+    /// Goes on with the run in a folder, which must be of the same job.
+    pub fn resume(
+        job: Job,
+        folder: &Path,
+        on_damage: OnDamage,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
+        Self::start(job, &Place::Old(folder, on_damage), cancel, tell)
+    }
+
+    fn start(
+        job: Job,
+        place: &Place<'_>,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
+        let mut watch = Stopwatch::start();
+        let prepared = Arc::new(Prepared::of(&job, tell)?);
+        let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
+        let opened = Opened::at(place, &settings, &prepared, &job)?;
+        let before = opened.entries.last().map_or(0.0, |entry| entry.seconds);
+        watch.carry(before);
+        let log = Log::new(&prepared, opened.journal, watch, &job);
+        let flag = cancel.flag();
+        // What is in the journal was done from all seeds, so they are run again whatever the limits.
+        let measuring = if opened.entries.is_empty() {
+            log.limits(&flag)
+        } else {
+            Limits::default()
+        };
+        let subject = prepared.subject()?;
+        let strategy = plan::strategy(&job.strategy)?;
+        let campaign = Campaign::new(subject, strategy, job.rng_seed, prepared.runs, &measuring)
+            .map_err(Error::Request)?;
+        let rounds = opened.entries.iter().filter_map(Entry::round).cloned();
+        let (late, early) = rounds.partition(|round| round.stage == Stage::Symbolic);
+        let recorded = opened.entries.iter().filter_map(Entry::proof).cloned();
+        let mut session = Self {
+            prepared,
+            settings,
+            campaign,
+            proven: Proven::recalling(Recall::new(recorded)),
+            certificates: opened.certificates,
+            folder: opened.folder,
+            log,
+            phase: Phase::Neurons,
+            early,
+            late,
+            cancel: cancel.clone(),
+            job,
+        };
+        session.log.watch.lap(|times| &mut times.measure);
+        session.log.seeds(&session.campaign, tell);
+        Ok(session)
+    }
+
+    /// What the run works on.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// The tests so far.
+    pub fn suite(&self) -> &Suite {
+        self.campaign.suite()
+    }
+
+    /// Requirements covered so far, and all of them.
+    pub fn coverage(&self) -> (usize, usize) {
+        let ledger = self.campaign.ledger();
+        (ledger.covered_count(), ledger.total())
+    }
+
+    /// Works to the end.
+    pub fn run(&mut self, tell: &mut Listener<'_>) -> Result<Stop, Error> {
+        loop {
+            if let Some(stop) = self.step(tell)? {
+                return Ok(stop);
+            }
+        }
+    }
+
+    /// Does one round of search, or one stage of proofs. Says why there is nothing left to do, once that is so.
+    pub fn step(&mut self, tell: &mut Listener<'_>) -> Result<Option<Stop>, Error> {
+        match self.phase {
+            Phase::Neurons => self.prove_neurons(tell)?,
+            Phase::Search(until) => self.search(until, tell)?,
+            Phase::Proofs => self.prove_rest(tell)?,
+            Phase::Symbolic => self.search_symbolically(tell)?,
+            Phase::Ended(stop) => return Ok(Some(stop)),
+        }
+        if let Phase::Ended(stop) = self.phase {
+            if matches!(stop, Stop::Complete | Stop::Executions) {
+                prove::remove_needless(self.certificates.as_ref(), &self.proven)?;
+            }
+            tell(Event::Stopped(stop));
+        }
+        Ok(None)
+    }
+
+    fn is_about_pairs(&self) -> bool {
+        self.prepared.family.pairs().is_some()
+    }
+
+    /// Random tests are what the others are compared with: they get all of the time.
+    fn proves(&self) -> Result<bool, Error> {
+        Ok(self.job.proofs && plan::strategy(&self.job.strategy)? != Strategy::Random)
+    }
+
+    /// What single neurons tell of pairs, before the search, which then passes over what is impossible.
+    fn prove_neurons(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
+        if self.is_about_pairs() && self.job.proofs {
+            let when = When {
+                deadline: self.log.share_of_budget(PAIR_SHARE),
+                admits: false,
+                recorded: true,
+                closed: !(self.early.is_empty() && self.late.is_empty()),
+                neurons_only: true,
+            };
+            self.prove(&when, tell)?;
+        }
+        let early = std::mem::take(&mut self.early);
+        self.restore(&early)?;
+        self.campaign.hold_symbolic(true);
+        let reserve = if self.proves()? { RESERVE } else { 0.0 };
+        let now = Instant::now();
+        let until = self
+            .log
+            .deadline
+            .map(|end| now + end.saturating_duration_since(now).mul_f64(1.0 - reserve));
+        self.phase = Phase::Search(until);
+        Ok(())
+    }
+
+    fn search(&mut self, until: Option<Instant>, tell: &mut Listener<'_>) -> Result<(), Error> {
+        let flag = self.cancel.flag();
+        let limits = Limits {
+            deadline: until,
+            ..self.log.limits(&flag)
+        };
+        match self.round(&limits, tell)? {
+            None => {}
+            Some(Stop::Complete) => self.phase = Phase::Proofs,
+            Some(stop) => {
+                if stop == Stop::Budget && self.proves()? {
+                    // The search may go on in another sitting, so that its journal must not know of this.
+                    let budget = self.log.budget;
+                    let when = When {
+                        deadline: budget.map(|b| Instant::now() + b.mul_f64(RESERVE)),
+                        admits: false,
+                        recorded: false,
+                        closed: false,
+                        neurons_only: false,
+                    };
+                    self.prove(&when, tell)?;
+                }
+                self.phase = Phase::Ended(stop);
+            }
+        }
+        Ok(())
+    }
+
+    fn prove_rest(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
+        if self.proves()? {
+            // No search for pairs comes after.
+            let share = if self.is_about_pairs() {
+                1.0
+            } else {
+                PROOF_SHARE
+            };
+            let now = Instant::now();
+            let end = |end: Instant| now + end.saturating_duration_since(now).mul_f64(share);
+            let when = When {
+                deadline: self.log.deadline.map(end),
+                admits: true,
+                recorded: true,
+                closed: !self.late.is_empty(),
+                neurons_only: false,
+            };
+            self.prove(&when, tell)?;
+        }
+        let late = std::mem::take(&mut self.late);
+        self.restore(&late)?;
+        self.campaign.hold_symbolic(false);
+        self.phase = Phase::Symbolic;
+        Ok(())
+    }
+
+    fn search_symbolically(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
+        let flag = self.cancel.flag();
+        let limits = self.log.limits(&flag);
+        if let Some(stop) = self.round(&limits, tell)? {
+            self.phase = Phase::Ended(stop);
+        }
+        Ok(())
+    }
+
+    /// One round; says why there is none.
+    fn round(
+        &mut self,
+        limits: &Limits<'_>,
+        tell: &mut Listener<'_>,
+    ) -> Result<Option<Stop>, Error> {
+        match self.campaign.step(limits) {
+            Ok(round) => {
+                self.log.hear(&self.campaign, &round, tell)?;
+                Ok(None)
+            }
+            Err(stop) => Ok(Some(stop)),
+        }
+    }
+
+    /// Tries what is open for infeasibility, after what is proven already.
+    fn prove(&mut self, when: &When, tell: &mut Listener<'_>) -> Result<(), Error> {
+        let prepared = Arc::clone(&self.prepared);
+        let means: Arc<Means> = self.campaign.means();
+        let stage = prove::Stage {
+            network: &prepared.network,
+            family: prepared.family.as_ref(),
+            space: &prepared.space,
+            seeds: &prepared.seeds,
+            means: &means,
+            model: prepared.digest,
+            certificates: self.certificates.as_ref(),
+            deadline: when.deadline,
+            admits: when.admits,
+            recorded: when.recorded,
+            closed: when.closed,
+            neurons_only: when.neurons_only,
+        };
+        let flag = self.cancel.flag();
+        let limits = self.log.limits(&flag);
+        let proven = std::mem::take(&mut self.proven);
+        let log = &mut self.log;
+        log.enter(Stage::Prove, tell);
+        self.proven = stage.run(
+            proven,
+            &mut self.campaign,
+            &limits,
+            &mut |campaign, proof| log.hear_proof(campaign, proof, tell),
+        )?;
+        self.campaign.set_aside(self.proven.infeasible());
+        self.log.watch.lap(|times| &mut times.prove);
+        Ok(())
+    }
+
+    /// Repeats what the journal says.
+    fn restore(&mut self, rounds: &[Round]) -> Result<(), Error> {
+        for (number, round) in rounds.iter().enumerate() {
+            self.campaign.restore(round).map_err(|why| {
+                let folder = self.folder.as_ref().map(RunFolder::path);
+                Error::Request(format!(
+                    "{}: round {number} of the journal cannot be repeated: {why}; the model or this \
+                     program may have changed since",
+                    folder.unwrap_or(Path::new("")).display()
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Concludes and writes what came of it to the session's folder.
+    pub fn save(self) -> Result<Summary, Error> {
+        let (mut conclusion, folder) = self.conclude()?;
+        match folder {
+            Some(folder) => conclusion.write(&folder),
+            None => Ok(conclusion.summary()),
+        }
+    }
+
+    /// What came of it, from running the whole suite again; and the folder that it can be written to.
+    pub fn conclude(mut self) -> Result<(Conclusion, Option<RunFolder>), Error> {
+        let stop = match self.phase {
+            Phase::Ended(stop) => stop,
+            _ => Stop::Interrupted,
+        };
+        let (network, family) = (&self.prepared.network, self.prepared.family.as_ref());
+        self.proven
+            .name_certificates(network, family, self.prepared.digest)?;
+        let judgements: Vec<Judgement> = self.log.judged(&self.campaign)?;
+        let flag = self.cancel.flag();
+        let ended = Ended {
+            prepared: &self.prepared,
+            campaign: &self.campaign,
+            judgements: &judgements,
+            proven: &self.proven,
+            settings: self.settings,
+            minimise: self.job.minimise,
+            command: self.job.command,
+            limits: Limits {
+                deadline: self.log.share_left(1.0),
+                ..self.log.limits(&flag)
+            },
+            stop,
+        };
+        let conclusion = ended.conclude(&mut self.log.watch)?;
+        Ok((conclusion, self.folder))
+    }
+}
+
+/// When proofs are tried.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about when proofs are tried"
+)]
+struct When {
+    /// Until then.
+    deadline: Option<Instant>,
+    /// Whether witnesses enter the suite.
+    admits: bool,
+    /// Whether the journal hears of it.
+    recorded: bool,
+    /// Whether the journal goes on behind it.
+    closed: bool,
+    /// Whether pairs of neurons are still to be searched for.
+    neurons_only: bool,
+}
+
+/// What a session writes to, and what is there already.
+struct Opened {
+    folder: Option<RunFolder>,
+    journal: Option<Journal>,
+    entries: Vec<Entry>,
+    certificates: Box<dyn CertificateStore>,
+}
+
+impl Opened {
+    fn at(
+        place: &Place<'_>,
+        settings: &Value,
+        prepared: &Prepared,
+        job: &Job,
+    ) -> Result<Self, Error> {
+        let (folder, journal, entries) = match *place {
+            Place::Memory => {
+                return Ok(Self {
+                    folder: None,
+                    journal: None,
+                    entries: Vec::new(),
+                    certificates: Box::new(CertificatesInMemory::default()),
+                });
+            }
+            Place::New(path) => {
+                let (folder, journal) = RunFolder::create(path, settings)?;
+                (folder, journal, Vec::new())
+            }
+            Place::Old(path, on_damage) => RunFolder::resume(path, settings, on_damage)?,
+        };
+        // Also when resuming: the run may have been killed before these were there.
+        let saved = folder.file(PROFILE);
+        if let Some(profile) = prepared.profile.as_ref().filter(|_| !saved.exists()) {
+            profile_file::save(&saved, &prepared.network, profile)?;
+        }
+        if let Some(region) = &job.region {
+            region_file::keep(region, &folder)?;
+        }
+        Ok(Self {
+            certificates: Box::new(CertificateFolder(folder.file(CERTIFICATES))),
+            folder: Some(folder),
+            journal: Some(journal),
+            entries,
+        })
+    }
+}
+
+impl Prepared {
+    fn subject(&self) -> Result<Subject, Error> {
+        Ok(Subject {
+            network: Arc::clone(&self.network),
+            family: Arc::clone(&self.family),
+            space: Arc::clone(&self.space),
+            seeds: Arc::clone(&self.seeds),
+            means: Arc::new(plan::means(&self.settings, &self.network)?),
+            decision: Arc::clone(&self.decision),
+        })
+    }
+}
+
+/// Seconds as a time; more than the clock can count is no limit.
+fn duration(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}

@@ -1,0 +1,225 @@
+//! What goes along with a campaign: rounds are in the journal before anybody is told, verdicts keep up with the
+//! suite, and the clock runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict};
+use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage};
+use deepconcolic_record::{Entry, Journal, Proof, Step};
+
+use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
+use crate::error::Error;
+use crate::event::{Event, Progress};
+use crate::job::Job;
+use crate::prepare::Prepared;
+use crate::samples;
+
+/// Tests judged at a time: each time all references are read.
+const JUDGED: usize = 128;
+
+/// The journal, the verdicts, the clock.
+pub struct Log {
+    prepared: Arc<Prepared>,
+    journal: Option<Journal>,
+    judgements: Vec<Judgement>,
+    pub watch: Stopwatch,
+    /// The whole time, and when searching ends.
+    pub budget: Option<Duration>,
+    pub deadline: Option<Instant>,
+    executions: Option<usize>,
+    stage: Option<Stage>,
+    /// Tests that were told of.
+    told: usize,
+}
+
+impl Log {
+    pub fn new(
+        prepared: &Arc<Prepared>,
+        journal: Option<Journal>,
+        watch: Stopwatch,
+        job: &Job,
+    ) -> Self {
+        let mut log = Self {
+            prepared: Arc::clone(prepared),
+            journal,
+            judgements: Vec::new(),
+            watch,
+            budget: job.budget.and_then(duration),
+            deadline: None,
+            executions: job.max_executions,
+            stage: None,
+            told: 0,
+        };
+        let kept = if job.minimise { MINIMISE_SHARE } else { 0.0 };
+        log.deadline = log.share_left(1.0 - kept);
+        log
+    }
+
+    /// When this share of what earlier sittings left of the budget is over.
+    pub fn share_left(&self, share: f64) -> Option<Instant> {
+        let left = |budget: Duration| (budget.as_secs_f64() - self.watch.before()).max(0.0);
+        let end = |b: Duration| Some(self.watch.started + duration(share * left(b))?);
+        self.budget.and_then(end)
+    }
+
+    /// When this share of the whole budget is over.
+    pub fn share_of_budget(&self, share: f64) -> Option<Instant> {
+        self.budget
+            .map(|budget| self.watch.started + budget.mul_f64(share))
+    }
+
+    /// What ends a search.
+    pub fn limits<'f>(&self, flag: &'f AtomicBool) -> Limits<'f> {
+        Limits {
+            executions: self.executions,
+            deadline: self.deadline,
+            interrupt: Some(flag),
+        }
+    }
+
+    /// The seeds were measured.
+    pub fn seeds(&mut self, campaign: &Campaign, tell: &mut Listener<'_>) {
+        self.enter(Stage::Measure, tell);
+        self.tell_tests(campaign, tell);
+    }
+
+    /// A round: in the journal first, then told.
+    pub fn hear(
+        &mut self,
+        campaign: &Campaign,
+        round: &Round,
+        tell: &mut Listener<'_>,
+    ) -> Result<(), Error> {
+        self.watch.lap(|times| match round.stage {
+            Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
+            _ => &mut times.ascend,
+        });
+        self.write(Step::Round(round.clone()))?;
+        self.tell_round(campaign, round, tell)
+    }
+
+    /// A question to the provers: the same.
+    pub fn hear_proof(
+        &mut self,
+        campaign: &Campaign,
+        proof: &Proof,
+        tell: &mut Listener<'_>,
+    ) -> Result<(), Error> {
+        self.watch.lap(|times| &mut times.prove);
+        self.write(Step::Proof(proof.clone()))?;
+        tell(Event::Proof {
+            nodes: proof.nodes,
+            certificate: proof.wrote,
+            cut: proof.cut,
+        });
+        match &proof.round {
+            Some(round) => self.tell_round(campaign, round, tell),
+            None => Ok(()),
+        }
+    }
+
+    /// A stage begins, unless it is under way.
+    pub fn enter(&mut self, stage: Stage, tell: &mut Listener<'_>) {
+        if self.stage.replace(stage) != Some(stage) {
+            tell(Event::Stage(stage));
+        }
+    }
+
+    fn write(&mut self, step: Step) -> Result<(), Error> {
+        let seconds = self.watch.seconds();
+        match &mut self.journal {
+            Some(journal) => Ok(journal.append(&Entry { step, seconds })?),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_round(
+        &mut self,
+        campaign: &Campaign,
+        round: &Round,
+        tell: &mut Listener<'_>,
+    ) -> Result<(), Error> {
+        self.enter(round.stage, tell);
+        self.tell_tests(campaign, tell);
+        tell(Event::Round {
+            stage: round.stage,
+            tests: round.tests.len(),
+            gain: round.gain,
+        });
+        if campaign.suite().len() >= self.judgements.len() + JUDGED {
+            self.judge(campaign)?;
+        }
+        tell(Event::Progress(self.progress(campaign, round)));
+        Ok(())
+    }
+
+    fn tell_tests(&mut self, campaign: &Campaign, tell: &mut Listener<'_>) {
+        let tests = campaign.suite().tests();
+        for (number, test) in tests.iter().enumerate().skip(self.told) {
+            tell(Event::Test {
+                number,
+                stage: test.stage,
+                seed: self.prepared.seeds.index(test.root),
+                distance: test.distance,
+                label: test.prediction.label(),
+            });
+        }
+        self.told = tests.len();
+    }
+
+    /// Verdicts on all tests.
+    pub fn judged(&mut self, campaign: &Campaign) -> Result<Vec<Judgement>, Error> {
+        self.judge(campaign)?;
+        Ok(std::mem::take(&mut self.judgements))
+    }
+
+    /// Judges the tests that are new.
+    fn judge(&mut self, campaign: &Campaign) -> Result<(), Error> {
+        let new = &campaign.suite().tests()[self.judgements.len()..];
+        if !new.is_empty() {
+            let prepared = &self.prepared;
+            let references = prepared.reference.as_ref().unwrap_or(&prepared.data);
+            let references = samples::inputs(references, &prepared.decision)?;
+            let oracle = Oracle::new(
+                &references,
+                prepared.space.norm,
+                &prepared.space.units,
+                prepared.settings.adversarial_radius,
+                &prepared.decision,
+            );
+            let inputs: Vec<f32> = new.iter().flat_map(|t| &t.input).copied().collect();
+            let predictions: Vec<_> = new.iter().map(|t| t.prediction.clone()).collect();
+            // The root is near, if the data are the references.
+            let hints: Vec<Option<usize>> = new
+                .iter()
+                .map(|t| match prepared.reference {
+                    Some(_) => None,
+                    None => Some(prepared.seeds.index(t.root)),
+                })
+                .collect();
+            let judged = oracle.judge(&prepared.network, &inputs, &predictions, &hints);
+            self.judgements.extend(judged);
+        }
+        self.watch.lap(|times| &mut times.oracle);
+        Ok(())
+    }
+
+    fn progress(&self, campaign: &Campaign, round: &Round) -> Progress {
+        let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
+        Progress {
+            stage: round.stage,
+            covered: campaign.ledger().covered_count(),
+            total: campaign.ledger().total(),
+            tests: campaign.suite().len(),
+            adversarial: (self.prepared.decision.rule().is_some())
+                .then(|| self.judgements.iter().filter(bad).count()),
+            passes: Passes::total(campaign.passes()),
+            max_passes: self.executions,
+            left: self
+                .deadline
+                .map(|end| end.saturating_duration_since(Instant::now())),
+        }
+    }
+}

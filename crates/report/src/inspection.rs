@@ -1,0 +1,85 @@
+//! What is in a model, for people.
+
+use std::io::{self, Write};
+
+use deepconcolic::Inspection;
+use deepconcolic_network::Shape;
+
+use crate::Text;
+
+impl Text for Inspection {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let producer = match self.producer.as_str() {
+            "" => String::new(),
+            name => format!(", written by {name}"),
+        };
+        writeln!(out, "format   {}{producer}", self.format)?;
+        writeln!(
+            out,
+            "input    {} {}",
+            self.input.name,
+            dims(&self.input.shape)
+        )?;
+        for output in &self.outputs {
+            writeln!(out, "output   {} {}", output.name, dims(&output.shape))?;
+        }
+        let head = match self.head {
+            Some(head) => format!(", before the final {head}"),
+            None => String::new(),
+        };
+        writeln!(out, "logits   {}{head}", dims(&self.logits))?;
+        layers(self, out)?;
+        let operators: Vec<String> = self
+            .operators
+            .iter()
+            .map(|(kind, count)| format!("{kind} x{count}"))
+            .collect();
+        writeln!(out, "operators as executed: {}", operators.join(", "))?;
+        if self.exact {
+            writeln!(out, "analysis: piecewise linear, so every cell is exact")?;
+        }
+        for limit in &self.limits {
+            writeln!(out, "analysis: {limit}")?;
+        }
+        Ok(())
+    }
+}
+
+fn layers(inspection: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    if inspection.layers.is_empty() {
+        return Ok(());
+    }
+    let name_width = inspection
+        .layers
+        .iter()
+        .map(|l| l.name.len())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    writeln!(
+        out,
+        "\n{:>5}  {:name_width$}  {:12} {:>14} {:>9}",
+        "layer", "name", "kind", "shape", "neurons"
+    )?;
+    for layer in &inspection.layers {
+        writeln!(
+            out,
+            "{:>5}  {:name_width$}  {:12} {:>14} {:>9}",
+            layer.number,
+            layer.name,
+            layer.kind,
+            dims(&layer.shape),
+            layer.neurons
+        )?;
+    }
+    let total = format!("{} hidden layers", inspection.layers.len());
+    writeln!(
+        out,
+        "{:>5}  {total:name_width$}  {:12} {:>14} {:>9}\n",
+        "", "", "", inspection.neurons
+    )
+}
+
+fn dims(shape: &[usize]) -> String {
+    Shape::new(shape).map_or_else(|_| "?".into(), |s| s.to_string())
+}

@@ -1,0 +1,33 @@
+//! How results look: reporters over the events of a run and its summary, and other reports as text or JSON.
+//!
+//! To add a form for runs: a file here, a line in [`ALL`].
+
+mod check;
+mod coverage;
+mod evaluation;
+mod inspection;
+mod progress;
+mod replay;
+mod run;
+mod summary;
+mod verification;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+pub use evaluation::EvaluationReport;
+pub use run::{ALL, Form, Reporter, Saved, form};
+pub use summary::print as print_summary;
+
+/// A report for people.
+pub trait Text {
+    /// Prints it.
+    fn text(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Prints a report as indented JSON.
+pub fn json(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}

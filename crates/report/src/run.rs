@@ -1,0 +1,132 @@
+//! Reporters of runs, by name: what is shown while a run works, and in the end.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use deepconcolic::Event;
+use deepconcolic_record::Summary;
+
+use crate::progress::ProgressLine;
+use crate::{json, summary};
+
+/// What is left of a run.
+pub struct Saved<'a> {
+    /// Its figures.
+    pub summary: &'a Summary,
+    /// The folder, if it has one.
+    pub folder: Option<&'a Path>,
+}
+
+/// Shows a run.
+pub trait Reporter: Send {
+    /// Something happened.
+    fn event(&mut self, event: &Event);
+
+    /// The run is over. Results go to `out`, what is only for whoever watches to `err`.
+    fn finish(
+        &mut self,
+        saved: &Saved<'_>,
+        out: &mut dyn Write,
+        err: &mut dyn Write,
+    ) -> io::Result<()>;
+}
+
+/// A form that a run can be shown in.
+pub struct Form {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub description: &'static str,
+    /// A reporter that shows a run so.
+    pub reporter: fn() -> Box<dyn Reporter>,
+}
+
+/// Every form; the first is the default.
+pub const ALL: &[Form] = &[
+    Form {
+        name: "text",
+        description: "a summary for people",
+        reporter: || Box::new(Text(ProgressLine::new())),
+    },
+    Form {
+        name: "json",
+        description: "the figures of run.json",
+        reporter: || Box::new(Json(ProgressLine::new())),
+    },
+    Form {
+        name: "quiet",
+        description: "nothing but errors",
+        reporter: || Box::new(Quiet),
+    },
+];
+
+/// The form of a name.
+pub fn form(name: &str) -> Option<&'static Form> {
+    ALL.iter().find(|form| form.name == name)
+}
+
+struct Text(ProgressLine);
+
+impl Reporter for Text {
+    fn event(&mut self, event: &Event) {
+        self.0.hear(event);
+    }
+
+    fn finish(
+        &mut self,
+        saved: &Saved<'_>,
+        out: &mut dyn Write,
+        err: &mut dyn Write,
+    ) -> io::Result<()> {
+        summary::print(out, saved.summary)?;
+        if let Some(folder) = saved.folder {
+            writeln!(out, "saved in {}", folder.display())?;
+        }
+        // Nobody may be watching.
+        let _ = writeln!(err, "{:.1} s", saved.summary.time_s.total);
+        Ok(())
+    }
+}
+
+struct Json(ProgressLine);
+
+impl Reporter for Json {
+    fn event(&mut self, event: &Event) {
+        self.0.hear(event);
+    }
+
+    fn finish(
+        &mut self,
+        saved: &Saved<'_>,
+        out: &mut dyn Write,
+        _: &mut dyn Write,
+    ) -> io::Result<()> {
+        json(saved.summary, out)
+    }
+}
+
+struct Quiet;
+
+impl Reporter for Quiet {
+    fn event(&mut self, _: &Event) {}
+
+    fn finish(&mut self, _: &Saved<'_>, _: &mut dyn Write, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_found_by_its_name_and_names_are_unique() {
+        for (number, each) in ALL.iter().enumerate() {
+            assert!(
+                form(each.name).is_some_and(|found| std::ptr::eq(found, &raw const ALL[number]))
+            );
+            assert!(!each.description.is_empty());
+        }
+        assert!(form("none").is_none());
+    }
+}
