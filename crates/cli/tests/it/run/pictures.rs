@@ -4,8 +4,8 @@ use image::DynamicImage;
 
 use deepconcolic_dataset::arrays::NpzReader;
 
-use crate::bed::{Bed, IMAGES, Left};
-use crate::onnx::{Channels, IMAGE, images, twin};
+use super::bed::{Bed, IMAGES, Left};
+use super::onnx::{Channels, IMAGE, images, twin};
 
 /// The adversarial tests of a run with their pictures, one after the other.
 fn pictures(run: &Left) -> Vec<(Vec<f32>, DynamicImage)> {

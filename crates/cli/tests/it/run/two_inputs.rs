@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_testing::Random;
 
-use crate::bed::{Bed, TABLE, assert_says, check, deepconcolic, replay, said};
+use super::bed::{Bed, TABLE, assert_says, check, deepconcolic, replay, said};
 
 /// The first feature of the table's data.
 fn feature() -> Vec<f32> {

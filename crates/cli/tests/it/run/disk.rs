@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-use crate::bed::{Bed, IMAGES, Left, assert_same, assert_says, replay, said};
+use super::bed::{Bed, IMAGES, Left, assert_same, assert_says, replay, said};
 
 const RUN: [&str; 8] = [
     "--criterion",

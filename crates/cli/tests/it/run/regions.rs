@@ -3,7 +3,7 @@
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, Left, PIXELS, Suite, TABLE, count, replay};
+use super::bed::{Bed, IMAGES, Left, PIXELS, Suite, TABLE, count, replay};
 
 const FEW: [&str; 6] = [
     "--criterion",

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use crate::bed::{Bed, IMAGES, Left, assert_same, assert_says, moment, replay, said};
+use super::bed::{Bed, IMAGES, Left, assert_same, assert_says, moment, replay, said};
 
 /// A run of some dozens of rounds.
 const LONG: [&str; 8] = [

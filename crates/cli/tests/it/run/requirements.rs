@@ -1,6 +1,6 @@
 //! Requirements of the user's own: `.dr` and `.vnnlib` files, searched and judged.
 
-use crate::bed::{Bed, IMAGES, TABLE, deepconcolic, replay};
+use super::bed::{Bed, IMAGES, TABLE, deepconcolic, replay};
 use deepconcolic_dataset::arrays::{NpzReader, read_npy};
 
 /// The first output of the model for a saved suite, by `eval`.
@@ -13,7 +13,7 @@ fn outputs(bed: &Bed, run: &str, model: &str, more: &[&str]) -> Vec<Vec<f32>> {
     let output = deepconcolic(&[&arguments[..], more].concat())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", crate::bed::said(&output));
+    assert!(output.status.success(), "{}", super::bed::said(&output));
     let array = read_npy::<f32>(&bed.path("y.npy")).unwrap();
     let each: usize = array.shape[1..].iter().product();
     array.values.chunks(each).map(<[f32]>::to_vec).collect()
@@ -260,5 +260,5 @@ fn output_is_the_probability_of_a_softmax_and_logits_are_its_scores() {
     assert_eq!(code, 0, "{shown}");
     let path = bed.name("run");
     let output = deepconcolic(&["check", &path]).output().unwrap();
-    assert!(output.status.success(), "{}", crate::bed::said(&output));
+    assert!(output.status.success(), "{}", super::bed::said(&output));
 }

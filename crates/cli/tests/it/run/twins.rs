@@ -1,7 +1,7 @@
 //! `replay --model`: the same network with its tensors laid out otherwise, and another network.
 
-use crate::bed::{Bed, Left, assert_says, replay};
-use crate::onnx::{Channels, images, twin};
+use super::bed::{Bed, Left, assert_says, replay};
+use super::onnx::{Channels, images, twin};
 
 /// A folder with the twins, another network and data, and a run of a twin.
 struct Twins(Bed);
@@ -146,12 +146,12 @@ fn a_table_that_names_no_test_is_refused() {
             to.add(&name, &[values.len()], &values).unwrap();
         }
         to.finish().unwrap();
-        let output = crate::bed::deepconcolic(&["replay", run.0.to_str().unwrap()]);
+        let output = super::bed::deepconcolic(&["replay", run.0.to_str().unwrap()]);
         let output = { output }.output().unwrap();
-        let words = crate::bed::said(&output);
+        let words = super::bed::said(&output);
         assert_eq!(output.status.code(), Some(2), "{words}");
         assert_says(&words, &["requirements.npz", "row 3 has"]);
-        let (code, words) = crate::bed::check(&run, &[]);
+        let (code, words) = super::bed::check(&run, &[]);
         assert_eq!(code, 1, "{words}");
         assert_says(&words, &["requirements.npz"]);
         std::fs::write(&path, &good).unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::bed::{Bed, Left, TABLE, assert_same, assert_says, replay, said};
+use super::bed::{Bed, Left, TABLE, assert_same, assert_says, replay, said};
 
 /// A run of some rounds.
 const RUN: [&str; 8] = [

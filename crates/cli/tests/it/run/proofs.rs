@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count};
+use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count};
 
 /// `check` rejects the run, in these words.
 fn assert_rejected(run: &Left, parts: &[&str]) {

@@ -1,10 +1,12 @@
 //! The documents tell the truth: commands of the README print what it says they print, what is named
 //! exists, and nothing is left out of the lists.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// How a command starts in the README; here the binary that was built takes its place.
@@ -139,6 +141,75 @@ fn every_path_named_in_the_map_exists() {
     for path in paths {
         assert!(root().join(path).exists(), "ARCHITECTURE.md names `{path}`");
     }
+}
+
+/// The folders of all crates of the workspace, each with those it depends on, tests apart; all in order.
+fn workspace() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--offline",
+            "--no-deps",
+            "--format-version",
+            "1",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |folder: &Path| folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let crates = metadata["packages"].as_array().unwrap().iter();
+    crates
+        .map(|package| {
+            let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+            let all = package["dependencies"].as_array().unwrap().iter();
+            let normal = all.filter(|dependency| dependency["kind"].is_null());
+            let ours = normal.filter_map(|dependency| dependency["path"].as_str());
+            let mut ours: Vec<String> = ours.map(|path| name(Path::new(path))).collect();
+            ours.sort();
+            (name(manifest.parent().unwrap()), ours)
+        })
+        .collect()
+}
+
+/// What the column "depends on" says of a crate, told which crates are above it; in order.
+fn depends_on(said: &str, above: &[&str]) -> Vec<String> {
+    let mut crates: Vec<&str> = match said.strip_prefix("all above") {
+        Some(but) => {
+            let but: Vec<&str> = but.trim_start_matches(" but ").split(", ").collect();
+            let is_meant = |name: &&str| !but.contains(name);
+            above.iter().copied().filter(is_meant).collect()
+        }
+        None if said == "nothing of ours" => Vec::new(),
+        None => said.split(", ").collect(),
+    };
+    crates.sort_unstable();
+    crates.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_table_of_crates_is_the_workspace() {
+    let map = read("ARCHITECTURE.md");
+    let table = map.split("| crate | what it is | depends on |").nth(1);
+    let rows = table.expect("a table of crates").lines().skip(2);
+    let mut left = workspace();
+    let mut above: Vec<&str> = Vec::new();
+    for row in rows.take_while(|row| row.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [path, _, said] = cells[..] else {
+            panic!("a row of three cells: {row}");
+        };
+        let name = path.trim_matches('`').trim_start_matches("crates/");
+        let real = left.remove(name);
+        let real = real.unwrap_or_else(|| panic!("{name} is listed twice or is no crate"));
+        assert_eq!(depends_on(said, &above), real, "what {name} depends on");
+        let order = real.iter().all(|other| above.contains(&other.as_str()));
+        assert!(order, "{name} depends on a crate that is not above it");
+        above.push(name);
+    }
+    assert!(left.is_empty(), "ARCHITECTURE.md leaves out {left:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bed::{Bed, IMAGES, TABLE, assert_says, count, replay, said};
+use super::bed::{Bed, IMAGES, TABLE, assert_says, count, replay, said};
 
 const RUN: [&str; 8] = [
     "--criterion",
@@ -153,7 +153,7 @@ fn gates_decide_the_exit_code() {
     let none = ["--fail-on-adversarial", "--adversarial-radius", "0"];
     assert_eq!(code("d", &none), Some(0));
     // A gate that failed has saved the run all the same.
-    assert_eq!(replay(&crate::bed::Left(bed.path("a")), &[]).0, 0);
+    assert_eq!(replay(&super::bed::Left(bed.path("a")), &[]).0, 0);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn what_is_printed_is_what_was_asked_for() {
     assert_eq!(print("quiet", &["--quiet"]), (String::new(), String::new()));
     let (text, _) = print("json", &["--json"]);
     let printed: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(printed, crate::bed::Left(bed.path("json")).summary());
+    assert_eq!(printed, super::bed::Left(bed.path("json")).summary());
     let (text, progress) = print("plain", &[]);
     assert_says(&text, &["relu1", "all", "tests: 2 seeds", "adversarial: "]);
     assert_says(
@@ -204,11 +204,11 @@ fn given_seeds_are_the_ones_used() {
 fn the_demo_is_a_run_that_can_be_replayed() {
     let bed = Bed::new();
     let folder = bed.name("demo");
-    let output = crate::bed::deepconcolic(&["demo", "--out", &folder])
+    let output = super::bed::deepconcolic(&["demo", "--out", &folder])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let run = crate::bed::Left(bed.path("demo/run"));
+    let run = super::bed::Left(bed.path("demo/run"));
     assert_eq!(replay(&run, &[]).0, 0);
     assert!(run.summary()["coverage"].as_f64().unwrap() > 0.9);
 }

@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use deepconcolic_dataset::arrays::read_npy;
 
-use crate::bed::{Bed, Left, TABLE, assert_says, deepconcolic, said};
+use super::bed::{Bed, Left, TABLE, assert_says, deepconcolic, said};
 
 const NC: [&str; 4] = ["--criterion", "nc", "--seeds", "2"];
 

@@ -2,7 +2,7 @@
 
 use deepconcolic_dataset::write::NpzWriter;
 
-use crate::bed::{Bed, IMAGES, TABLE, assert_says, said};
+use super::bed::{Bed, IMAGES, TABLE, assert_says, said};
 
 #[test]
 fn flags_that_make_no_sense_are_refused_by_name() {

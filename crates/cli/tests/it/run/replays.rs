@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bed::{Bed, IMAGES, TABLE, assert_same, assert_says, change, deepconcolic, replay};
+use super::bed::{Bed, IMAGES, TABLE, assert_same, assert_says, change, deepconcolic, replay};
 
 const SMALL: [&str; 8] = [
     "--criterion",
@@ -37,7 +37,7 @@ fn an_untouched_run_agrees_and_a_touched_one_does_not() {
         restore();
     };
     let last = run.suite().rows.len() - 1;
-    let pixel = last * crate::bed::PIXELS + 300;
+    let pixel = last * super::bed::PIXELS + 300;
     change(&run, "suite.npz", "x", |x| x[pixel] = 0.123_456);
     refused("a pixel", &[&format!("test {last} may not be one")]);
     change(&run, "suite.npz", "label", |l| l[last] = 9.0 - l[last]);

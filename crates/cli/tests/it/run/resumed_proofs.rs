@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::bed::{
+use super::bed::{
     Bed, IMAGES, Left, TABLE, assert_same, assert_says, count, deepconcolic, moment, said,
 };
 

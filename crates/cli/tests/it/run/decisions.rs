@@ -7,7 +7,7 @@ use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 
-use crate::bed::{Bed, Left, assert_says, deepconcolic, replay, said};
+use super::bed::{Bed, Left, assert_says, deepconcolic, replay, said};
 
 const SIGMOID: [&str; 3] = [
     "testdata/sigmoid.onnx",

@@ -9,7 +9,7 @@ use deepconcolic_dataset::arrays::{Element, NpzReader};
 use deepconcolic_dataset::write::NpzWriter;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, IMAGES, Left, TABLE, assert_says, change, check, count};
+use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, change, check, count};
 
 /// A run with adversarial tests on a grid, and no proofs.
 const NEURONS: [&str; 9] = [
