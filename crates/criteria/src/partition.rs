@@ -8,7 +8,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point};
@@ -54,10 +53,10 @@ impl Partition {
     }
 
     /// The part of a family.
-    pub fn restrict(self, family: Arc<dyn Family>) -> Arc<dyn Family> {
+    pub fn restrict(self, family: Box<dyn Family>) -> Box<dyn Family> {
         let groups = family.groups().iter();
         let groups = groups.map(|group| self.of_group(group)).collect();
-        Arc::new(Part {
+        Box::new(Part {
             partition: self,
             groups,
             family,
@@ -110,7 +109,7 @@ impl From<Partition> for String {
 /// A family of which only a part is required.
 struct Part {
     partition: Partition,
-    family: Arc<dyn Family>,
+    family: Box<dyn Family>,
     groups: Vec<Group>,
 }
 
@@ -166,7 +165,9 @@ mod tests {
 
     fn group(slots: usize, void: &[usize]) -> Group {
         let mut group = Group::full(None, slots);
-        void.iter().for_each(|&slot| group.void.insert(slot));
+        for &slot in void {
+            group.void.insert(slot);
+        }
         group
     }
 
