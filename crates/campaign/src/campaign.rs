@@ -6,6 +6,7 @@
 //! was stopped anywhere goes on from its rounds as if nothing had happened.
 
 mod admission;
+mod joining;
 mod restoring;
 
 pub use admission::FoundPair;
@@ -19,11 +20,13 @@ use deepconcolic_network::{BitSet, Network, Pass, Seed};
 
 use crate::Inputs;
 use crate::ascent::Ground;
+use crate::identity::TestRef;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
+use crate::provenance::{Provenance, Stage};
 use crate::ranking::Ranking;
 use crate::stages::{self, Strategy};
-use crate::suite::{Seeds, Stage, Suite};
+use crate::suite::{Seeds, Suite};
 
 /// Inputs of the data that the means of layers are taken over, spread evenly.
 const SAMPLED: usize = 64;
@@ -70,23 +73,33 @@ pub fn means(network: &Network, data: &dyn Inputs) -> (Means, usize) {
 pub struct Added {
     /// The input.
     pub input: Vec<f32>,
-    /// Number of its root seed.
-    pub root: usize,
-    /// The test it was made from.
-    pub parent: usize,
+    /// Where it comes from.
+    pub provenance: Provenance<TestRef>,
 }
 
-/// What a round did.
+/// Two tests that a round found to meet a requirement together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddedPair {
+    /// The requirement.
+    pub slot: Slot,
+    /// `x1`
+    pub first: TestRef,
+    /// `x2`
+    pub second: TestRef,
+}
+
+/// What a round did. Nothing in it depends on what else was done before: counts are of this round, and
+/// tests have names that mean the same elsewhere, so that rounds of several workers can be joined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
     /// Its stage.
     pub stage: Stage,
-    /// All passes made up to its end.
+    /// Passes made in it.
     pub passes: Passes,
     /// The tests it added.
     pub tests: Vec<Added>,
-    /// Requirements that pairs of tests meet, by their numbers in the suite.
-    pub pairs: Vec<PairClaim>,
+    /// Requirements that pairs of tests meet.
+    pub pairs: Vec<AddedPair>,
     /// Requirements that were aimed at one by one.
     pub tried: Vec<Slot>,
     /// Why some requirements cannot be handled by the engines, each once.
@@ -122,6 +135,12 @@ impl Stop {
 
 /// A round, its tests, and the standing of its pairs.
 type Played = (Round, Vec<Confirmed>, Vec<Standing>);
+
+/// The names of a round as numbers in a suite.
+struct Numbers {
+    provenances: Vec<Provenance>,
+    pairs: Vec<PairClaim>,
+}
 
 /// Stands where a guide would, for requirements that nobody climbs to.
 struct Nobody;
@@ -196,6 +215,7 @@ impl Campaign {
             fresh: 0,
         };
         campaign.measure(limits);
+        campaign.progress.charge(campaign.passes.total());
         if campaign.subject.guide().is_some() {
             campaign.ranking = Ranking::new(campaign.ledger.open());
         }
@@ -232,7 +252,7 @@ impl Campaign {
             self.passes.forward += count;
             for (i, seed) in confirmed.iter().enumerate() {
                 self.ledger.enter(seed);
-                self.suite.add(seed, first + i, None, Stage::Measure);
+                self.suite.add(seed, Provenance::of_seed(first + i));
             }
         }
     }
@@ -270,16 +290,12 @@ impl Campaign {
     fn claim<'b>(&'b self, test: &'b Added) -> Claim<'b> {
         Claim {
             input: &test.input,
-            root: self.subject.seeds.input(test.root),
+            root: self.subject.seeds.input(test.provenance.root),
         }
     }
 
-    /// Judges claims about pairs of tests.
-    fn stand<'b>(
-        &self,
-        claims: &[PairClaim],
-        input: &dyn Fn(u32) -> &'b [f32],
-    ) -> Result<Vec<Standing>, String> {
+    /// Judges pairs of tests, of which a round that has these tests is the first to speak.
+    fn stand(&self, pairs: &[AddedPair], new: &[Added]) -> Result<Vec<Standing>, String> {
         let judge = PairJudge {
             network: &self.subject.network,
             family: self.subject.family.as_ref(),
@@ -287,28 +303,68 @@ impl Campaign {
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
         };
-        judge.judge(claims, input)
+        let claims = pairs.iter().map(|pair| self.numbered(pair, new.len()));
+        let claims: Vec<PairClaim> = claims.collect::<Result<_, _>>()?;
+        let known = self.suite.tests();
+        judge.judge(
+            &claims,
+            &|test| match (test as usize).checked_sub(known.len()) {
+                Some(number) => &new[number].input,
+                None => &known[test as usize].input,
+            },
+        )
     }
 
-    /// The one way the state changes.
+    /// A pair by the numbers that its tests have once a round with so many tests is taken.
+    fn numbered(&self, pair: &AddedPair, here: usize) -> Result<PairClaim, String> {
+        let number = |name: TestRef| match self.suite.number(name, here) {
+            Some(number) => Ok(number as u32),
+            None => Err(format!("{name} is part of a pair, and is not there")),
+        };
+        Ok(PairClaim {
+            slot: pair.slot,
+            first: number(pair.first)?,
+            second: number(pair.second)?,
+        })
+    }
+
+    /// The names of a round as numbers, if they name what is there.
+    fn resolve(&self, round: &Round) -> Result<Numbers, String> {
+        let provenance = |(new, test): (usize, &Added)| {
+            test.provenance.rename(|&parent| {
+                let number = self.suite.number(parent, new);
+                number.ok_or_else(|| format!("{parent} is a parent, and is not there before"))
+            })
+        };
+        let pairs = round.pairs.iter();
+        Ok(Numbers {
+            provenances: (round.tests.iter().enumerate().map(provenance))
+                .collect::<Result<_, _>>()?,
+            pairs: pairs
+                .map(|pair| self.numbered(pair, round.tests.len()))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The one way the state changes. Names of the round must name what is there.
     fn take(&mut self, round: &Round, tests: &[Confirmed], standings: &[Standing]) -> usize {
+        let numbers = self.resolve(round).expect("a round that fits");
         let mut gain = 0;
-        for (added, test) in round.tests.iter().zip(tests) {
+        for (provenance, test) in numbers.provenances.into_iter().zip(tests) {
             gain += self.ledger.enter(test);
-            self.suite
-                .add(test, added.root, Some(added.parent), round.stage);
+            self.suite.add(test, provenance);
         }
-        for (claim, &standing) in round.pairs.iter().zip(standings) {
+        for (claim, &standing) in numbers.pairs.into_iter().zip(standings) {
             let gained = self.ledger.enter_pair(claim.slot, standing);
             gain += usize::from(gained == Standing::Firm);
-            self.claims.push(*claim);
+            self.claims.push(claim);
         }
         for reason in &round.reasons {
             if !self.reasons.contains(reason) {
                 self.reasons.push(reason.clone());
             }
         }
-        self.passes = round.passes;
+        self.passes += round.passes;
         self.fresh = tests.len();
         self.progress.take(round);
         gain
@@ -397,8 +453,8 @@ impl Campaign {
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let draft = self.draft(found.proposals, found.pairs, passes);
-        let (mut round, tests, standings) = draft.played(stage, found.tried);
+        let draft = self.draft(stage, (found.proposals, found.pairs), passes);
+        let (mut round, tests, standings) = draft.played(stage, found.tried, self.passes);
         round.reasons = found.reasons;
         round
             .reasons

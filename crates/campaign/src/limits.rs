@@ -1,5 +1,6 @@
 //! When to stop: passes, time, the user.
 
+use std::ops::{AddAssign, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ pub struct Passes {
 impl Passes {
     /// Passes through the network, forward and backward.
     pub fn total(self) -> usize {
-        self.forward + self.vjp
+        self.forward.saturating_add(self.vjp)
     }
 
     /// Adds what an engine spent.
@@ -29,6 +30,27 @@ impl Passes {
         self.forward += effort.forward;
         self.vjp += effort.vjp;
         self.lp += effort.lp;
+    }
+}
+
+// Counts may come from a file, where nobody has added them up.
+impl AddAssign for Passes {
+    fn add_assign(&mut self, other: Self) {
+        self.forward = self.forward.saturating_add(other.forward);
+        self.vjp = self.vjp.saturating_add(other.vjp);
+        self.lp = self.lp.saturating_add(other.lp);
+    }
+}
+
+impl Sub for Passes {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            forward: self.forward.saturating_sub(other.forward),
+            vjp: self.vjp.saturating_sub(other.vjp),
+            lp: self.lp.saturating_sub(other.lp),
+        }
     }
 }
 

@@ -1,62 +1,12 @@
 //! The suite: every input that coverage is claimed for.
 
+use std::collections::HashMap;
+
 use deepconcolic_check::Confirmed;
 use deepconcolic_criteria::Prediction;
 
-/// The part of a campaign that made a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Stage {
-    /// A seed: taken from the data, run and measured.
-    Measure = 0,
-    /// Many requirements at once.
-    Ascend = 1,
-    /// One requirement at a time.
-    Focus = 2,
-    /// Drawn at random.
-    Random = 3,
-    /// One requirement at a time, by the symbolic engines.
-    Symbolic = 4,
-    /// Pairs of neurons, by the symbolic engines.
-    Pairs = 5,
-    /// A step of the paper's algorithm.
-    Paper = 6,
-    /// Found by a proof that it cannot be found.
-    Prove = 7,
-}
-
-impl Stage {
-    /// Every stage.
-    pub const ALL: [Self; 8] = [
-        Self::Measure,
-        Self::Ascend,
-        Self::Focus,
-        Self::Random,
-        Self::Symbolic,
-        Self::Pairs,
-        Self::Paper,
-        Self::Prove,
-    ];
-
-    /// What it is called in output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Measure => "measure",
-            Self::Ascend => "ascend",
-            Self::Focus => "focus",
-            Self::Random => "random",
-            Self::Symbolic => "symbolic",
-            Self::Pairs => "pairs",
-            Self::Paper => "paper",
-            Self::Prove => "prove",
-        }
-    }
-
-    /// The stage with this number.
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|&stage| stage as u8 == number)
-    }
-}
+use crate::identity::{TestId, TestRef};
+use crate::provenance::Provenance;
 
 /// The inputs that a campaign starts from.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,35 +82,41 @@ impl Seeds {
 pub struct Test {
     /// The input.
     pub input: Vec<f32>,
-    /// Number of its root seed.
-    pub root: usize,
-    /// The test it was made from; none for a seed.
-    pub parent: Option<usize>,
-    /// What made it.
-    pub stage: Stage,
+    /// Where it comes from.
+    pub provenance: Provenance,
     /// Its distance to the root.
     pub distance: f64,
     /// What the network says of it.
     pub prediction: Prediction,
 }
 
+impl Test {
+    /// What it is called wherever it is.
+    pub fn id(&self) -> TestId {
+        TestId::of(self.provenance.root, &self.input)
+    }
+}
+
 /// Tests, seeds first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
     tests: Vec<Test>,
+    /// The first test of each name.
+    numbers: HashMap<TestId, usize>,
 }
 
 impl Suite {
     /// Adds a test; only confirmed ones can be.
-    pub fn add(&mut self, test: &Confirmed, root: usize, parent: Option<usize>, stage: Stage) {
-        self.tests.push(Test {
+    pub fn add(&mut self, test: &Confirmed, provenance: Provenance) {
+        let test = Test {
             input: test.input().to_vec(),
-            root,
-            parent,
-            stage,
+            provenance,
             distance: test.distance(),
             prediction: test.prediction().clone(),
-        });
+        };
+        let number = self.tests.len();
+        self.numbers.entry(test.id()).or_insert(number);
+        self.tests.push(test);
     }
 
     /// The tests, in order.
@@ -176,5 +132,35 @@ impl Suite {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
+    }
+
+    /// The number of the first test of a name.
+    pub fn find(&self, id: TestId) -> Option<usize> {
+        self.numbers.get(&id).copied()
+    }
+
+    /// What a round calls the test with this number.
+    pub(crate) fn name(&self, number: usize) -> TestRef {
+        let test = &self.tests[number];
+        match test.provenance.parent {
+            None => TestRef::Seed(number as u32),
+            Some(_) => TestRef::Known(test.id()),
+        }
+    }
+
+    /// The number of a test that a round names, whose own tests come after all that are here; none if there
+    /// is no such test. The round's own must be among its first `here`.
+    pub(crate) fn number(&self, name: TestRef, here: usize) -> Option<usize> {
+        match name {
+            TestRef::Seed(number) => {
+                let number = number as usize;
+                let test = self.tests.get(number)?;
+                test.provenance.parent.is_none().then_some(number)
+            }
+            TestRef::Here(number) => {
+                ((number as usize) < here).then_some(self.tests.len() + number as usize)
+            }
+            TestRef::Known(id) => self.find(id),
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Session {
         let prepared = Arc::new(Prepared::of(&job, tell)?);
         let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
         let opened = Opened::at(place, &settings, &prepared, &job)?;
-        let before = opened.entries.last().map_or(0.0, |entry| entry.seconds);
+        let before = opened.entries.iter().map(|entry| entry.seconds).sum();
         watch.carry(before);
         let log = Log::new(&prepared, opened.journal, watch, &job);
         let flag = cancel.flag();

@@ -45,6 +45,12 @@ pub enum ArchiveError {
     /// Nothing to go on with.
     #[error("{path} holds no run to resume; leave --resume out to start one", path = .0.display())]
     NoRun(PathBuf),
+    /// Nothing to join.
+    #[error(
+        "{path} holds no run to merge: there is no journal in it",
+        path = .0.display()
+    )]
+    NoPart(PathBuf),
     /// The run was started otherwise.
     #[error(
         "{path} was started with other settings ({what}); resume it with the same ones, or give another --out",

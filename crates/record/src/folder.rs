@@ -66,6 +66,22 @@ impl RunFolder {
         }
     }
 
+    /// What the journal of a run holds that nobody works on: its settings, and the rounds it recorded.
+    /// Nothing is changed.
+    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<Entry>), ArchiveError> {
+        let journal = path.join(JOURNAL);
+        if !journal.exists() {
+            return Err(ArchiveError::NoPart(path.to_owned()));
+        }
+        // Held while it is read; a copy may have come without its lock.
+        let lock = File::open(path.join(LOCK)).ok();
+        let is_held = |lock: &File| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock));
+        if lock.as_ref().is_some_and(is_held) {
+            return Err(ArchiveError::InUse(path.to_owned()));
+        }
+        Journal::read(&journal)
+    }
+
     /// The folder's name.
     pub fn path(&self) -> &Path {
         &self.path

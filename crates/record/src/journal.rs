@@ -19,22 +19,38 @@ use serde_json::Value;
 
 use crate::error::{ArchiveError, Lost};
 
-const MAGIC: &[u8; 8] = b"dcjrnl03";
+const MAGIC: &[u8; 8] = b"dcjrnl04";
 /// What the magic of every version starts with.
 const KIN: &[u8] = b"dcjrnl";
 /// What a journal is renamed to before its damaged part is cut off, after its own name.
 const DAMAGED: &str = "damaged";
 
-/// A step of a run as it was recorded.
+/// A step of a run as it was recorded. It counts nothing but itself: totals are sums over steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// What it was.
     pub step: Step,
-    /// Seconds of work up to its end, over all sittings.
+    /// Seconds of work since the step before it, or since the sitting began.
     pub seconds: f64,
 }
 
 impl Entry {
+    /// What it says, as bytes, but for how long it took: the same work has the same.
+    pub(crate) fn content(&self) -> Vec<u8> {
+        record::encode(&Self {
+            step: self.step.clone(),
+            seconds: 0.0,
+        })
+    }
+
+    /// What came into the suite with it: its own round, or that of what proofs found on the way.
+    pub fn admitted(&self) -> Option<&Round> {
+        match &self.step {
+            Step::Round(round) => Some(round),
+            Step::Proof(proof) => proof.round.as_ref(),
+        }
+    }
+
     /// The round of the search that it is, if it is one.
     pub fn round(&self) -> Option<&Round> {
         match &self.step {
@@ -66,9 +82,9 @@ pub enum Step {
 pub struct Proof {
     /// A fingerprint of what was asked.
     pub asked: u64,
-    /// How many certificates there were before.
-    pub certificates: u32,
-    /// Whether there was one more after it.
+    /// How many certificates were taken over before it that no step of the journal speaks of.
+    pub taken_over: u32,
+    /// Whether there was one more after it: certificates have their numbers from the order of steps.
     pub wrote: bool,
     /// Upper bounds found, by the number of a requirement in the question.
     pub bounds: Vec<(u32, f64)>,
@@ -124,14 +140,75 @@ impl Journal {
         path: &Path,
         on_damage: OnDamage,
     ) -> Result<(Self, Value, Vec<Entry>), ArchiveError> {
-        let unreadable = |error| ArchiveError::io(path, "read")(error);
         let mut file = File::options()
             .read(true)
             .write(true)
             .open(path)
             .map_err(ArchiveError::io(path, "open"))?;
-        check_magic(path, &mut file)?;
-        let mut frames = Frames::new(&mut file, MAGIC.len() as u64).map_err(unreadable)?;
+        let Contents {
+            settings,
+            entries,
+            sound,
+            lost,
+        } = Contents::read(path, &mut file)?;
+        if let Some(lost) = lost {
+            accept(path, entries.len(), lost, on_damage)?;
+        }
+        // What is left was being written when the process died, or is given up.
+        file.set_len(sound)
+            .and_then(|()| file.seek(SeekFrom::Start(sound)))
+            .map_err(ArchiveError::io(path, "repair"))?;
+        let path = path.to_owned();
+        let number = entries.len() as u32 + 1;
+        Ok((Self { file, path, number }, settings, entries))
+    }
+
+    /// The settings and rounds of a journal that nobody goes on with. Nothing is changed; what was being
+    /// written when the process died is left out.
+    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<Entry>), ArchiveError> {
+        let mut file = File::open(path).map_err(ArchiveError::io(path, "open"))?;
+        let contents = Contents::read(path, &mut file)?;
+        match contents.lost {
+            None => Ok((contents.settings, contents.entries)),
+            Some(lost) => Err(ArchiveError::Lost {
+                path: path.to_owned(),
+                good: contents.entries.len(),
+                lost,
+            }),
+        }
+    }
+
+    /// Adds a step; when this returns, it is on disk. A question that nothing came of may be lost with the
+    /// machine, though not with the process: there can be thousands, and to ask again costs little.
+    pub fn append(&mut self, entry: &Entry) -> Result<(), ArchiveError> {
+        let bytes = whole_frame(&self.path, self.number, &record::encode(entry))?;
+        let is_vain = |proof: &Proof| !proof.wrote && proof.round.is_none();
+        let written = self.file.write_all(&bytes);
+        let synced = written.and_then(|()| match entry.proof() {
+            Some(proof) if is_vain(proof) => Ok(()),
+            _ => self.file.sync_data(),
+        });
+        synced.map_err(ArchiveError::io(&self.path, "write"))?;
+        self.number += 1;
+        Ok(())
+    }
+}
+
+/// What a journal holds.
+struct Contents {
+    settings: Value,
+    entries: Vec<Entry>,
+    /// Where the last sound frame ends, in bytes.
+    sound: u64,
+    /// What is damaged behind it, if it is more than a torn end.
+    lost: Option<Lost>,
+}
+
+impl Contents {
+    fn read(path: &Path, file: &mut File) -> Result<Self, ArchiveError> {
+        let unreadable = |error| ArchiveError::io(path, "read")(error);
+        check_magic(path, file)?;
+        let mut frames = Frames::new(file, MAGIC.len() as u64).map_err(unreadable)?;
         let settings = frames.next().map_err(unreadable)?;
         let settings = settings
             .and_then(|contents| serde_json::from_slice(&contents).ok())
@@ -162,31 +239,12 @@ impl Journal {
                 after,
             });
         }
-        if let Some(lost) = lost {
-            accept(path, entries.len(), lost, on_damage)?;
-        }
-        // What is left was being written when the process died, or is given up.
-        file.set_len(sound)
-            .and_then(|()| file.seek(SeekFrom::Start(sound)))
-            .map_err(ArchiveError::io(path, "repair"))?;
-        let path = path.to_owned();
-        let number = entries.len() as u32 + 1;
-        Ok((Self { file, path, number }, settings, entries))
-    }
-
-    /// Adds a step; when this returns, it is on disk. A question that nothing came of may be lost with the
-    /// machine, though not with the process: there can be thousands, and to ask again costs little.
-    pub fn append(&mut self, entry: &Entry) -> Result<(), ArchiveError> {
-        let bytes = whole_frame(&self.path, self.number, &record::encode(entry))?;
-        let is_vain = |proof: &Proof| !proof.wrote && proof.round.is_none();
-        let written = self.file.write_all(&bytes);
-        let synced = written.and_then(|()| match entry.proof() {
-            Some(proof) if is_vain(proof) => Ok(()),
-            _ => self.file.sync_data(),
-        });
-        synced.map_err(ArchiveError::io(&self.path, "write"))?;
-        self.number += 1;
-        Ok(())
+        Ok(Self {
+            settings,
+            entries,
+            sound,
+            lost,
+        })
     }
 }
 

@@ -6,7 +6,9 @@ mod error;
 pub mod finite;
 mod folder;
 mod journal;
+mod part;
 mod picture;
+mod provenance;
 mod requirements;
 mod suite;
 mod summary;
@@ -15,6 +17,8 @@ pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_ad
 pub use error::{ArchiveError, Lost};
 pub use folder::RunFolder;
 pub use journal::{Entry, Journal, OnDamage, Proof, Step};
+pub use part::Part;
+pub use provenance::{Misfit, ProvenanceColumns};
 pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
 pub use suite::SuiteTable;
 pub use summary::{

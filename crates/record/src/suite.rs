@@ -9,18 +9,15 @@ use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
 use crate::error::ArchiveError;
+use crate::provenance::ProvenanceColumns;
 
 /// The tests of a run, seeds first.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SuiteTable {
     /// Inputs, one after the other.
     pub x: Vec<f32>,
-    /// Index in the data of the seed each was made from.
-    pub root: Vec<i64>,
-    /// The test each was made from, -1 for seeds.
-    pub parent: Vec<i64>,
-    /// The stage that made it.
-    pub stage: Vec<u8>,
+    /// Where each comes from.
+    pub provenance: ProvenanceColumns,
     /// Its distance to the root.
     pub distance: Vec<f32>,
     /// The network's class for it, -1 where its answer is no class.
@@ -46,12 +43,7 @@ impl SuiteTable {
         let tests = suite.tests();
         let mut table = Self {
             x: tests.iter().flat_map(|t| &t.input).copied().collect(),
-            root: tests.iter().map(|t| seeds.index(t.root) as i64).collect(),
-            parent: tests
-                .iter()
-                .map(|t| t.parent.map_or(-1, |p| p as i64))
-                .collect(),
-            stage: tests.iter().map(|t| t.stage as u8).collect(),
+            provenance: ProvenanceColumns::of(suite, seeds),
             distance: tests.iter().map(|t| t.distance as f32).collect(),
             label: tests.iter().map(|t| t.prediction.label()).collect(),
             output: tests
@@ -86,12 +78,12 @@ impl SuiteTable {
 
     /// How many tests there are.
     pub fn len(&self) -> usize {
-        self.root.len()
+        self.provenance.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.root.is_empty()
+        self.len() == 0
     }
 
     /// Outputs of each test, where the answer is a quantity.
@@ -101,7 +93,7 @@ impl SuiteTable {
 
     /// Seeds among them.
     pub fn seeds(&self) -> usize {
-        self.parent.iter().filter(|&&p| p < 0).count()
+        self.provenance.seeds()
     }
 
     /// Writes it; `shape` is that of one input.
@@ -111,9 +103,7 @@ impl SuiteTable {
         whole.extend(shape);
         let mut file = NpzWriter::create(path)?;
         file.add("x", &whole, &self.x)?;
-        file.add("root", &[tests], &self.root)?;
-        file.add("parent", &[tests], &self.parent)?;
-        file.add("stage", &[tests], &self.stage)?;
+        self.provenance.write(&mut file)?;
         file.add("distance", &[tests], &self.distance)?;
         file.add("label", &[tests], &self.label)?;
         if !self.output.is_empty() {
@@ -166,11 +156,14 @@ impl SuiteTable {
     /// Reads it back; `elements` is the size of one input.
     pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;
+        let misfit = || {
+            let detail =
+                format!("its arrays do not fit each other or inputs of {elements} elements");
+            ArchiveError::damaged(path, detail)
+        };
         let table = Self {
             x: file.read("x")?.values,
-            root: file.read("root")?.values,
-            parent: file.read("parent")?.values,
-            stage: file.read("stage")?.values,
+            provenance: ProvenanceColumns::read(&mut file)?.ok_or_else(misfit)?,
             distance: file.read("distance")?.values,
             label: file.read("label")?.values,
             output: optional(&mut file, "output")?,
@@ -185,8 +178,6 @@ impl SuiteTable {
             && table.output.len().is_multiple_of(tests.max(1))
             && table.output.len() == table.reference_output.len()
             && [
-                table.parent.len(),
-                table.stage.len(),
                 table.distance.len(),
                 table.label.len(),
                 table.reference.len(),
@@ -196,14 +187,7 @@ impl SuiteTable {
             ]
             .iter()
             .all(|&length| length == tests);
-        if fits {
-            Ok(table)
-        } else {
-            Err(ArchiveError::damaged(
-                path,
-                format!("its arrays do not fit each other or inputs of {elements} elements"),
-            ))
-        }
+        if fits { Ok(table) } else { Err(misfit()) }
     }
 }
 

@@ -59,7 +59,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let tests = ended.suite.tests();
     let strayed = tests
         .iter()
-        .filter(|t| t.prediction != tests[t.root].prediction);
+        .filter(|t| t.prediction != tests[t.provenance.root].prediction);
     println!("{} have another label than their seed", strayed.count());
     println!(
         "what differs: the paper solves for the nearest point that meets one requirement, so it has \
@@ -88,6 +88,6 @@ fn judge(field: &Field, ended: &Ended) -> Vec<Judgement> {
     let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
     let predictions: Vec<_> = tests.iter().map(|t| t.prediction.clone()).collect();
     let hint = |root: usize| Some(field.seeds().index(root));
-    let hints: Vec<Option<usize>> = tests.iter().map(|t| hint(t.root)).collect();
+    let hints: Vec<Option<usize>> = tests.iter().map(|t| hint(t.provenance.root)).collect();
     oracle.judge(&field.subject.network, &inputs, &predictions, &hints)
 }

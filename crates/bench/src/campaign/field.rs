@@ -321,7 +321,7 @@ impl Field {
         };
         let tests = suite.tests().iter();
         tests
-            .map(|test| distance(&test.input, self.seeds().input(test.root)))
+            .map(|test| distance(&test.input, self.seeds().input(test.provenance.root)))
             .fold(0.0, f64::max)
     }
 }

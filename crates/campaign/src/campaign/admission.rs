@@ -1,31 +1,33 @@
 //! What enters the suite: proposals of stages and finds of others, once the checker has confirmed them.
 
-use deepconcolic_check::{Claim, Confirmed, PairClaim, Slot, Standing};
+use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
 
-use super::{Added, Campaign, Played, Round};
+use super::{Added, AddedPair, Campaign, Played, Round};
+use crate::identity::TestRef;
 use crate::ledger::Ledger;
 use crate::limits::Passes;
+use crate::provenance::{Provenance, Stage};
 use crate::stages::{PairProposal, Proposal};
-use crate::suite::Stage;
 
 /// A round while it is made up.
 pub(super) struct Draft {
     added: Vec<Added>,
     tests: Vec<Confirmed>,
-    pairs: Vec<PairClaim>,
+    pairs: Vec<AddedPair>,
     standings: Vec<Standing>,
     /// What would be open after it.
     after: Ledger,
     gain: usize,
+    /// All passes of the campaign up to its end.
     passes: Passes,
 }
 
 impl Draft {
-    /// The finished round.
-    pub fn played(self, stage: Stage, tried: Vec<Slot>) -> Played {
+    /// The finished round, of a campaign that had made so many passes before.
+    pub fn played(self, stage: Stage, tried: Vec<Slot>, before: Passes) -> Played {
         let round = Round {
             stage,
-            passes: self.passes,
+            passes: self.passes - before,
             tests: self.added,
             pairs: self.pairs,
             tried,
@@ -64,11 +66,12 @@ impl Campaign {
             tests: found.inputs.into(),
             pairs: vec![(found.slot, 0, 1)],
         });
-        let draft = self.draft(proposals.collect(), pairs.collect(), self.passes);
+        let proposed = (proposals.collect(), pairs.collect());
+        let draft = self.draft(Stage::Prove, proposed, self.passes);
         if draft.added.is_empty() && draft.pairs.is_empty() {
             return None;
         }
-        let (round, tests, standings) = draft.played(Stage::Prove, Vec::new());
+        let (round, tests, standings) = draft.played(Stage::Prove, Vec::new(), self.passes);
         self.take(&round, &tests, &standings);
         Some(round)
     }
@@ -76,11 +79,11 @@ impl Campaign {
     /// What would come of proposals.
     pub(super) fn draft(
         &self,
-        proposals: Vec<Proposal>,
-        pairs: Vec<PairProposal>,
+        stage: Stage,
+        (proposals, pairs): (Vec<Proposal>, Vec<PairProposal>),
         mut passes: Passes,
     ) -> Draft {
-        let (added, tests) = self.accept(proposals, &mut passes);
+        let (added, tests) = self.accept(stage, proposals, &mut passes);
         let mut after = self.ledger.clone();
         let mut draft = Draft {
             gain: tests.iter().map(|test| after.enter(test)).sum(),
@@ -92,19 +95,16 @@ impl Campaign {
             passes,
         };
         for proposal in pairs {
-            self.draft_pair(proposal, &mut draft);
+            self.draft_pair(stage, proposal, &mut draft);
         }
         draft
     }
 
-    fn draft_pair(&self, proposal: PairProposal, draft: &mut Draft) {
-        let first = self.suite.len() + draft.added.len();
-        let (new, confirmed, claims) = self.accept_pairs(proposal, first, &mut draft.passes);
-        let all: Vec<&[f32]> = new.iter().map(|test| test.input.as_slice()).collect();
-        let judged = self.stand(&claims, &|test| match (test as usize).checked_sub(first) {
-            Some(at) => all[at],
-            None => &self.suite.tests()[test as usize].input,
-        });
+    fn draft_pair(&self, stage: Stage, proposal: PairProposal, draft: &mut Draft) {
+        let first = draft.added.len();
+        let (new, confirmed, claims) = self.accept_pairs(stage, proposal, draft);
+        draft.added.extend(new);
+        let judged = self.stand(&claims, &draft.added);
         draft.passes.forward += 2 * claims.len();
         // An engine that claims what is not so is not believed, and its tests are not kept.
         let judged = judged.unwrap_or_default();
@@ -119,45 +119,50 @@ impl Campaign {
             }
         }
         if any {
-            draft.added.extend(new);
             draft.tests.extend(confirmed);
+        } else {
+            draft.added.truncate(first);
         }
     }
 
-    /// Confirms the tests of a pair proposal, which will have numbers from `first` on; the root is in
-    /// the suite already. Nothing is taken when one of them may not be a test.
+    /// Confirms the tests of a pair proposal, which come after those of a draft; the root is in the suite
+    /// already. Nothing is taken when one of them may not be a test.
     fn accept_pairs(
         &self,
+        stage: Stage,
         proposal: PairProposal,
-        first: usize,
-        passes: &mut Passes,
-    ) -> (Vec<Added>, Vec<Confirmed>, Vec<PairClaim>) {
+        draft: &mut Draft,
+    ) -> (Vec<Added>, Vec<Confirmed>, Vec<AddedPair>) {
         let root = self.subject.seeds.input(proposal.root);
-        let mut numbers = Vec::new();
+        let seed = TestRef::Seed(proposal.root as u32);
+        let mut names = Vec::new();
         let mut new: Vec<Added> = Vec::new();
         for input in proposal.tests {
             if input == root {
-                numbers.push(proposal.root);
+                names.push(seed);
             } else {
-                numbers.push(first + new.len());
+                names.push(TestRef::Here((draft.added.len() + new.len()) as u32));
                 new.push(Added {
                     input,
-                    root: proposal.root,
-                    parent: proposal.root,
+                    provenance: Provenance {
+                        root: proposal.root,
+                        parent: Some(seed),
+                        stage,
+                    },
                 });
             }
         }
         let claims: Vec<Claim<'_>> = new.iter().map(|test| self.claim(test)).collect();
         let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
         let confirmed = self.witnesses().confirm(&claims, open, uncovered);
-        passes.forward += claims.len();
+        draft.passes.forward += claims.len();
         let Ok(confirmed) = confirmed.into_iter().collect::<Result<Vec<_>, _>>() else {
             return (Vec::new(), Vec::new(), Vec::new());
         };
-        let claims = proposal.pairs.iter().map(|&(slot, a, b)| PairClaim {
+        let claims = proposal.pairs.iter().map(|&(slot, a, b)| AddedPair {
             slot,
-            first: numbers[a] as u32,
-            second: numbers[b] as u32,
+            first: names[a],
+            second: names[b],
         });
         (new, confirmed, claims.collect())
     }
@@ -165,6 +170,7 @@ impl Campaign {
     /// Confirms proposals and picks, best first, those that meet something none before them does.
     fn accept(
         &self,
+        stage: Stage,
         proposals: Vec<Proposal>,
         passes: &mut Passes,
     ) -> (Vec<Added>, Vec<Confirmed>) {
@@ -172,8 +178,11 @@ impl Campaign {
             .into_iter()
             .map(|proposal| Added {
                 input: proposal.input,
-                root: proposal.root,
-                parent: proposal.parent,
+                provenance: Provenance {
+                    root: proposal.root,
+                    parent: Some(self.suite.name(proposal.parent)),
+                    stage,
+                },
             })
             .collect();
         let claims: Vec<Claim<'_>> = added.iter().map(|test| self.claim(test)).collect();

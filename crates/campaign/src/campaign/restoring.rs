@@ -3,7 +3,7 @@
 use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
 
 use super::{Campaign, Round};
-use crate::suite::Stage;
+use crate::provenance::{Provenance, Stage};
 
 impl Campaign {
     /// Takes over what rounds of an earlier, identical campaign did.
@@ -13,14 +13,7 @@ impl Campaign {
         let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
         let confirmed = self.witnesses().confirm(&claims, open, uncovered);
         let tests: Vec<Confirmed> = confirmed.into_iter().collect::<Result<_, _>>()?;
-        let first = self.suite.len();
-        let standings = self.stand(
-            &round.pairs,
-            &|test| match (test as usize).checked_sub(first) {
-                Some(new) => &round.tests[new].input,
-                None => &self.suite.tests()[test as usize].input,
-            },
-        )?;
+        let standings = self.stand(&round.pairs, &round.tests)?;
         if standings.contains(&Standing::False) {
             return Err("two of its tests do not meet what they were recorded for".into());
         }
@@ -35,30 +28,37 @@ impl Campaign {
         }
     }
 
-    /// Whether every number of a round names something that is there.
+    /// Whether everything that a round names is there.
     fn fits(&self, round: &Round) -> Result<(), String> {
+        self.fits_elsewhere(round)?;
+        self.resolve(round)?;
+        round
+            .tried
+            .iter()
+            .try_for_each(|&slot| self.is_required(slot))
+    }
+
+    /// Whether a round, perhaps of another campaign, names seeds and requirements that are there and has
+    /// inputs that the network takes.
+    pub(super) fn fits_elsewhere(&self, round: &Round) -> Result<(), String> {
         let subject = &self.subject;
         if round.stage == Stage::Measure {
             return Err("seeds are measured, not recorded".into());
         }
-        let (now, then) = (self.passes, round.passes);
-        if then.forward < now.forward || then.vjp < now.vjp || then.lp < now.lp {
-            return Err("it counts fewer passes than the round before".into());
-        }
-        let tests = self.suite.len();
-        for (new, test) in round.tests.iter().enumerate() {
-            if test.root >= subject.seeds.len() {
+        for test in &round.tests {
+            let Provenance {
+                root,
+                parent,
+                stage,
+            } = test.provenance;
+            if root >= subject.seeds.len() {
                 return Err(format!(
-                    "seed {} is named as a root, and there are {}",
-                    test.root,
+                    "seed {root} is named as a root, and there are {}",
                     subject.seeds.len()
                 ));
             }
-            if test.parent >= tests + new {
-                return Err(format!(
-                    "test {} is its parent before it was made",
-                    test.parent
-                ));
+            if parent.is_none() || !stage.makes_tests() {
+                return Err("a test has no parent or no stage that made it, and is no seed".into());
             }
             let elements = subject.network.input_elements();
             if test.input.len() != elements {
@@ -68,22 +68,8 @@ impl Campaign {
                 ));
             }
         }
-        let tests = tests + round.tests.len();
-        for pair in &round.pairs {
-            self.is_required(pair.slot)?;
-            if let Some(test) = [pair.first, pair.second]
-                .iter()
-                .find(|&&t| t as usize >= tests)
-            {
-                return Err(format!(
-                    "test {test} is part of a pair, and there are {tests}"
-                ));
-            }
-        }
-        round
-            .tried
-            .iter()
-            .try_for_each(|&slot| self.is_required(slot))
+        let mut pairs = round.pairs.iter();
+        pairs.try_for_each(|pair| self.is_required(pair.slot))
     }
 
     fn is_required(&self, slot: Slot) -> Result<(), String> {

@@ -110,7 +110,7 @@ fn climber<'a>(
     crew.sort_unstable();
     crew.dedup();
     let test = &setting.suite.tests()[parent];
-    let seed = setting.seeds.input(test.root);
+    let seed = setting.seeds.input(test.provenance.root);
     let reach = Reach::new(setting.space, seed, None, random.below(usize::MAX))?;
     let targets: Targets = crew
         .chunk_by(|a, b| a.group == b.group)
@@ -120,7 +120,7 @@ fn climber<'a>(
         })
         .collect();
     Some(Climber::new(
-        test.root,
+        test.provenance.root,
         parent,
         reach,
         test.input.clone(),

@@ -97,7 +97,7 @@ impl Setting<'_> {
             (Some(&Confinement::Seed(number)), _) => seed(number),
             (_, Some(best)) => {
                 let test = &self.suite.tests()[best];
-                (test.root, best, test.input.clone())
+                (test.provenance.root, best, test.input.clone())
             }
             // No test has a value: all lie outside the box it is confined to.
             (Some(Confinement::Box(low, high)), None) => seed(self.nearest_seed(low, high)),

@@ -9,6 +9,8 @@ mod symbolic;
 
 pub use random::Scatter;
 
+use std::mem::take;
+
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Family;
 use deepconcolic_geometry::{Extent, Norm, SearchSpace};
@@ -17,8 +19,9 @@ use deepconcolic_network::BitSet;
 use crate::ascent::{Climber, Ground};
 use crate::campaign::Round;
 use crate::limits::{Limits, Passes};
+use crate::provenance::Stage;
 use crate::ranking::Ranking;
-use crate::suite::{Seeds, Stage, Suite};
+use crate::suite::{Seeds, Suite};
 
 /// Which stages work, in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +83,8 @@ pub(crate) struct Progress {
     done: bool,
     /// Whether requirements are pairs of neurons.
     pairs: bool,
-    /// Passes up to the last round.
-    passes: usize,
+    /// Passes before the first round, which is charged with them.
+    uncharged: usize,
 }
 
 impl Progress {
@@ -94,8 +97,13 @@ impl Progress {
             sweeps: 0,
             done: false,
             pairs: family.pairs().is_some(),
-            passes: 0,
+            uncharged: 0,
         }
+    }
+
+    /// Charges the first round with passes that were made before it.
+    pub fn charge(&mut self, passes: usize) {
+        self.uncharged = passes;
     }
 
     /// The stage that is next, while so much is open.
@@ -113,8 +121,10 @@ impl Progress {
     /// Takes a round into account.
     pub fn take(&mut self, round: &Round) {
         self.rounds += 1;
-        let spent = round.passes.total() - self.passes;
-        self.passes = round.passes.total();
+        let spent = round
+            .passes
+            .total()
+            .saturating_add(take(&mut self.uncharged));
         match round.stage {
             Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
             Stage::Ascend => self.stale = 0,
@@ -126,7 +136,7 @@ impl Progress {
                     self.end_sweep(round.stage);
                 }
             }
-            Stage::Measure | Stage::Random | Stage::Prove => {}
+            Stage::Measure | Stage::Random | Stage::Prove | Stage::Merge => {}
         }
     }
 
@@ -160,7 +170,7 @@ impl Progress {
             Stage::Symbolic => symbolic::propose(setting, self, passes, limits),
             Stage::Pairs => pairs::propose(setting, self, passes, limits),
             Stage::Paper => paper::propose(setting, self, passes, limits),
-            Stage::Random | Stage::Measure | Stage::Prove => {
+            Stage::Random | Stage::Measure | Stage::Prove | Stage::Merge => {
                 random::propose(setting, self.rounds, *passes, limits).map(plain)
             }
         }

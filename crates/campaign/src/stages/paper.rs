@@ -43,7 +43,7 @@ pub(super) fn propose(
         &Goal {
             formula: &formula,
             inputs: Inputs::One,
-            root: setting.seeds.input(test.root),
+            root: setting.seeds.input(test.provenance.root),
             starts: &[&test.input],
             space: setting.space,
             means: setting.ground.means.layers(),
@@ -60,7 +60,7 @@ pub(super) fn propose(
                 .proposals
                 .extend(witness.inputs.into_iter().map(|input| Proposal {
                     input,
-                    root: test.root,
+                    root: test.provenance.root,
                     parent: best,
                 }));
         }

@@ -215,16 +215,20 @@ fn starts(setting: &Setting<'_>, slot: Slot, inputs: Inputs) -> (usize, usize, V
         (Inputs::One, Some(best)) => {
             let test = &setting.suite.tests()[best];
             let mut starts = vec![test.input.clone()];
-            if best != test.root {
-                starts.push(seed(test.root));
+            if best != test.provenance.root {
+                starts.push(seed(test.provenance.root));
             }
-            (test.root, best, starts)
+            (test.provenance.root, best, starts)
         }
         (Inputs::One, None) => (0, 0, vec![seed(0)]),
         // The region of a pair is the ball round one root, so all starts must be near it.
         (Inputs::Two, _) => {
             let root = slot.slot as usize % setting.seeds.len();
-            let near = setting.suite.tests().iter().filter(|t| t.root == root);
+            let near = setting
+                .suite
+                .tests()
+                .iter()
+                .filter(|t| t.provenance.root == root);
             let starts = near.take(PAIR_STARTS).map(|t| t.input.clone());
             (root, root, starts.collect())
         }

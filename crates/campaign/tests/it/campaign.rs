@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deepconcolic_campaign::{
-    Campaign, Inputs, Limits, Noise, Round, Seeds, Stage, Stop, Strategy, Subject, means,
+    Campaign, Inputs, Limits, Noise, Provenance, Round, Seeds, Stage, Stop, Strategy, Subject,
+    means,
 };
 use deepconcolic_check::Witnesses;
 use deepconcolic_criteria::{
     self, Decision, Family, Means, Parameters, Profile, Selection, Setting,
 };
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
-use deepconcolic_network::Network;
+use deepconcolic_network::{BitSet, Network};
 use deepconcolic_testing::{Family as Kind, network};
 
 const SEEDS: usize = 3;
@@ -70,6 +71,10 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
 
 impl Scene {
     fn campaign(&self, strategy: Strategy, limits: &Limits<'_>) -> Campaign {
+        self.seeded(7, strategy, limits)
+    }
+
+    fn seeded(&self, rng_seed: u64, strategy: Strategy, limits: &Limits<'_>) -> Campaign {
         let subject = Subject {
             network: Arc::clone(&self.network),
             family: Arc::clone(&self.family),
@@ -78,7 +83,7 @@ impl Scene {
             means: Arc::clone(&self.means),
             decision: Arc::clone(&self.decision),
         };
-        Campaign::new(subject, strategy, 7, 0, limits).unwrap()
+        Campaign::new(subject, strategy, rng_seed, 0, limits).unwrap()
     }
 
     fn run(&self, strategy: Strategy, executions: usize) -> (Campaign, Vec<Round>, Stop) {
@@ -202,9 +207,14 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
         }
         for (number, test) in tests.iter().enumerate() {
             assert_eq!(test.prediction, audit.predictions[number]);
-            let root = scene.seeds.input(test.root);
-            match test.parent {
-                None => assert_eq!((test.stage, test.input.as_slice()), (Stage::Measure, root)),
+            let Provenance {
+                root,
+                parent,
+                stage,
+            } = test.provenance;
+            let root = scene.seeds.input(root);
+            match parent {
+                None => assert_eq!((stage, test.input.as_slice()), (Stage::Measure, root)),
                 Some(parent) => {
                     assert!(parent < number);
                     assert_eq!(scene.space.violation(&test.input, root), None);
@@ -234,8 +244,66 @@ fn a_test_that_was_tampered_with_is_not_restored() {
     outside.tests[0].input[0] = 1.5;
     assert!(restore(&outside).unwrap_err().contains("domain"));
     let mut useless = round.clone();
-    useless.tests[0].input = scene.seeds.input(useless.tests[0].root).to_vec();
+    useless.tests[0].input = scene.seeds.input(useless.tests[0].provenance.root).to_vec();
     assert!(restore(&useless).is_err());
+}
+
+/// Joins rounds of campaigns, in this order, into one that has only measured its seeds.
+fn join(scene: &Scene, parts: &[&[Round]]) -> (Campaign, Vec<Round>) {
+    let mut joined = scene.campaign(Strategy::Cascade, &Limits::default());
+    let rounds = parts.iter().flat_map(|part| *part);
+    let rounds = rounds.map(|round| joined.join(round).unwrap()).collect();
+    (joined, rounds)
+}
+
+#[test]
+fn joined_campaigns_cover_what_each_of_them_covers() {
+    for scene in scenes() {
+        let parts: Vec<(Campaign, Vec<Round>)> = [1, 2]
+            .map(|rng_seed| {
+                let limits = at_most(1500);
+                let mut campaign = scene.seeded(rng_seed, Strategy::Cascade, &limits);
+                let (rounds, _) = go_on(&mut campaign, &limits);
+                (campaign, rounds)
+            })
+            .into();
+        let (joined, rounds) = join(&scene, &[&parts[0].1, &parts[1].1]);
+        for (group, left) in joined.ledger().uncovered().iter().enumerate() {
+            let each = parts.iter().map(|part| &part.0.ledger().uncovered()[group]);
+            let open = each.map(BitSet::complement).collect::<Vec<_>>();
+            let covered = |slot: usize| open.iter().any(|covered| covered.contains(slot));
+            for slot in 0..left.len() {
+                assert_eq!(left.contains(slot), !covered(slot), "{group}:{slot}");
+            }
+        }
+        // The same in another order, as a set.
+        let (other, _) = join(&scene, &[&parts[1].1, &parts[0].1]);
+        assert_eq!(other.ledger(), joined.ledger());
+        assert_eq!(other.suite().len(), joined.suite().len());
+        // What is there already is not taken twice.
+        let (twice, _) = join(&scene, &[&parts[0].1, &parts[1].1, &parts[0].1]);
+        assert_eq!(twice.suite(), joined.suite());
+        // And what was joined can be restored.
+        let mut again = scene.campaign(Strategy::Cascade, &Limits::default());
+        for round in &rounds {
+            again.restore(round).unwrap();
+        }
+        assert_eq!(again.suite(), joined.suite());
+        assert_eq!(again.ledger(), joined.ledger());
+    }
+}
+
+#[test]
+fn what_is_joined_is_not_taken_on_trust() {
+    let scene = scene(Kind::Relu, 2, "nbc", Norm::Linf, Extent::Domain);
+    let (_, rounds, _) = scene.run(Strategy::Cascade, 3000);
+    let number = rounds.iter().position(|r| !r.tests.is_empty()).unwrap();
+    let mut round = rounds[number].clone();
+    round.tests[0].input[0] = 1.5;
+    let mut campaign = scene.campaign(Strategy::Cascade, &Limits::default());
+    let before = campaign.suite().clone();
+    assert!(campaign.join(&round).unwrap_err().contains("domain"));
+    assert_eq!(*campaign.suite(), before);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `suite.npz`: every column of every test.
 
-use deepconcolic_campaign::Stage;
 use deepconcolic_campaign::oracle::{Oracle, Verdict};
 use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Prediction, Truth};
@@ -26,32 +25,14 @@ pub fn places(opened: &Opened, report: &mut Report) {
     } = opened;
     for test in 0..suite.len() {
         let field = |column: &str| format!("{column}[{test}]");
-        let (root, parent, stage) = (suite.root[test], suite.parent[test], suite.stage[test]);
-        if let Some(&seed) = settings.seeds.get(test) {
-            report.compare(FILE, field("root"), root, seed as i64);
-            report.compare(FILE, field("parent"), parent, -1);
-            report.compare(FILE, field("stage"), stage, Stage::Measure as u8);
-            continue;
+        for misfit in suite.provenance.misfits(test, &settings.seeds) {
+            report.differs(FILE, field(misfit.column), misfit.claimed, misfit.found);
         }
-        let known = Stage::from_number(stage).is_some_and(|s| s != Stage::Measure);
-        if !known {
-            report.differs(FILE, field("stage"), stage, "no stage that makes tests");
-        }
-        match usize::try_from(parent).ok().filter(|&p| p < test) {
-            Some(parent) if suite.root[parent] != root => {
-                let found = format!("test {parent}, whose root is {}", suite.root[parent]);
-                report.differs(FILE, field("parent"), format!("a test round {root}"), found);
-            }
-            Some(_) => {}
-            None => report.differs(FILE, field("parent"), parent, "no earlier test"),
-        }
-        match number(opened, root) {
-            Some(seed) => {
-                if let Some(why) = space.violation(opened.input(test), seeds.input(seed)) {
-                    report.differs(FILE, field("x"), "a test of the run", why);
-                }
-            }
-            None => report.differs(FILE, field("root"), root, "no seed of the run"),
+        let root = number(opened, suite.provenance.root[test]);
+        if let Some(seed) = root.filter(|_| test >= settings.seeds.len())
+            && let Some(why) = space.violation(opened.input(test), seeds.input(seed))
+        {
+            report.differs(FILE, field("x"), "a test of the run", why);
         }
     }
     report.unverified.push(
@@ -82,7 +63,7 @@ pub fn columns(
     } = opened;
     let mut found = suite.clone();
     for test in 0..suite.len() {
-        if let Some(seed) = number(opened, suite.root[test]) {
+        if let Some(seed) = number(opened, suite.provenance.root[test]) {
             found.distance[test] = space.distance(opened.input(test), seeds.input(seed)) as f32;
         }
     }
@@ -173,7 +154,7 @@ fn references(
     let hints: Vec<Option<usize>> = (0..found.len())
         .map(|test| match settings.reference {
             Some(_) => None,
-            None => usize::try_from(found.root[test]).ok(),
+            None => usize::try_from(found.provenance.root[test]).ok(),
         })
         .collect();
     let judged = oracle.judge(network, &found.x, &audit.predictions, &hints);

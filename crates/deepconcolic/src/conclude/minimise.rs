@@ -114,7 +114,7 @@ pub fn minimise(
             found.push(near.unwrap_or_else(|| Near {
                 row,
                 input: input(witnesses, suite, at).to_vec(),
-                root: suite.root[at],
+                root: suite.provenance.root[at],
                 distance: known,
                 bound: None,
             }));
@@ -162,7 +162,8 @@ fn near(
     let Ok(requirement) = witnesses.family.requirement(group, number) else {
         return none;
     };
-    let Some(root) = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.root[at]) else {
+    let Some(root) = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.provenance.root[at])
+    else {
         return none;
     };
     let root = seeds.input(root);
@@ -198,7 +199,7 @@ fn near(
         let confirmed = confirmed.into_iter().next()?.ok()?;
         confirmed.firm().contains(&slot).then(|| Near {
             row,
-            root: suite.root[at],
+            root: suite.provenance.root[at],
             distance: confirmed.distance(),
             bound: witness.bound,
             input,

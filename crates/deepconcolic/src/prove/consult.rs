@@ -96,13 +96,14 @@ impl Work<'_> {
             if !left.is_empty() {
                 let mut proof = Proof {
                     asked,
-                    certificates: self.number as u32,
+                    taken_over: self.unheard(),
                     ..Proof::default()
                 };
                 let accepted = self.ask(place, question, &left, &mut proof, campaign)?;
                 self.enter(question, &proof);
                 // What the user cut short is not recorded: it is tried again.
                 if self.stage.recorded && !again && !self.limits.is_interrupted() {
+                    self.proven.recall.hear(&proof);
                     record(campaign, &proof)?;
                 }
                 if proof.wrote {

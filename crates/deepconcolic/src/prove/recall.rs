@@ -16,17 +16,31 @@ use crate::folder::certificates::{CertificateStore, Stored};
 /// Answers that the journal holds, by the fingerprint of their question.
 #[derive(Default)]
 pub struct Recall {
-    answers: HashMap<u64, VecDeque<Proof>>,
+    /// Each with the number of the certificate that came of it, if one did.
+    answers: HashMap<u64, VecDeque<(i32, Proof)>>,
+    /// Certificates that the journal has numbered.
+    certificates: i32,
 }
 
 impl Recall {
     /// The answers of a journal, in their order.
     pub fn new(proofs: impl Iterator<Item = Proof>) -> Self {
-        let mut answers: HashMap<u64, VecDeque<Proof>> = HashMap::new();
+        let mut recall = Self::default();
         for proof in proofs {
-            answers.entry(proof.asked).or_default().push_back(proof);
+            let number = recall.hear(&proof);
+            let answers = recall.answers.entry(proof.asked).or_default();
+            answers.push_back((number, proof));
         }
-        Self { answers }
+        recall
+    }
+
+    /// Counts the certificates of a question that the journal has or gets. Returns the number of the one
+    /// that came of it, if one did.
+    pub fn hear(&mut self, proof: &Proof) -> i32 {
+        let taken_over = i32::try_from(proof.taken_over).unwrap_or(i32::MAX);
+        let number = self.certificates.saturating_add(taken_over);
+        self.certificates = number.saturating_add(i32::from(proof.wrote));
+        number
     }
 
     /// Whether there are answers that were not asked for yet.
@@ -34,7 +48,7 @@ impl Recall {
         self.answers.values().any(|answers| !answers.is_empty())
     }
 
-    fn next(&mut self, asked: u64) -> Option<Proof> {
+    fn next(&mut self, asked: u64) -> Option<(i32, Proof)> {
         self.answers.get_mut(&asked)?.pop_front()
     }
 }
@@ -80,20 +94,22 @@ impl Work<'_> {
         if !self.stage.recorded {
             return Ok(Remembered::Nothing);
         }
-        let Some(mut proof) = self.proven.recall.next(asked) else {
+        let Some((number, mut proof)) = self.proven.recall.next(asked) else {
             return Ok(Remembered::Nothing);
         };
-        let number = i32::try_from(proof.certificates).unwrap_or(i32::MAX);
         // These were taken over before the question was asked.
         while self.number < number && self.take_over()? {}
+        // One that is missing keeps its number.
+        self.number = self.number.max(number);
         // One below was judged already, with those that were taken over.
         if proof.wrote && number >= self.number {
-            let missing = number > self.number || !self.is_stored()?;
+            let missing = !self.is_stored()?;
             if missing && !self.stage.closed {
                 // The process was killed between the two.
                 return Ok(Remembered::Unwritten);
             }
             if missing {
+                self.number += 1;
                 self.note(&format!(
                     "certificate {number} is missing: what rests on it is open again"
                 ));
@@ -115,7 +131,15 @@ impl Work<'_> {
     /// Takes over all certificates that no journal speaks of.
     pub fn take_over_all(&mut self) -> Result<(), Error> {
         while self.take_over()? {}
+        // The journal has given the numbers before these away.
+        self.number = self.number.max(self.proven.recall.certificates);
         Ok(())
+    }
+
+    /// Certificates before the next one that the journal does not know of.
+    pub fn unheard(&self) -> u32 {
+        let known = self.proven.recall.certificates;
+        u32::try_from(self.number.saturating_sub(known)).unwrap_or_default()
     }
 
     /// Takes over the next certificate, if there is one.

@@ -434,13 +434,13 @@ fn outputs(
 /// Whether generated tests lie where they may.
 fn places(saved: &Saved, rows: &[Vec<f32>], space: &SearchSpace, findings: &mut Vec<String>) {
     let seeds = saved.suite.seeds();
-    let roots: HashMap<i64, usize> = saved.suite.root[..seeds]
+    let roots: HashMap<i64, usize> = saved.suite.provenance.root[..seeds]
         .iter()
         .enumerate()
         .map(|(row, &root)| (root, row))
         .collect();
     for (test, row) in rows.iter().enumerate().skip(seeds) {
-        let violation = match roots.get(&saved.suite.root[test]) {
+        let violation = match roots.get(&saved.suite.provenance.root[test]) {
             Some(&root) => space.violation(row, &rows[root]),
             None => Some("its root is no seed of the suite".into()),
         };

@@ -128,7 +128,7 @@ impl Log {
     }
 
     fn write(&mut self, step: Step) -> Result<(), Error> {
-        let seconds = self.watch.seconds();
+        let seconds = self.watch.since_told();
         match &mut self.journal {
             Some(journal) => Ok(journal.append(&Entry { step, seconds })?),
             None => Ok(()),
@@ -160,8 +160,8 @@ impl Log {
         for (number, test) in tests.iter().enumerate().skip(self.told) {
             tell(Event::Test {
                 number,
-                stage: test.stage,
-                seed: self.prepared.seeds.index(test.root),
+                stage: test.provenance.stage,
+                seed: self.prepared.seeds.index(test.provenance.root),
                 distance: test.distance,
                 label: test.prediction.label(),
             });
@@ -196,7 +196,7 @@ impl Log {
                 .iter()
                 .map(|t| match prepared.reference {
                     Some(_) => None,
-                    None => Some(prepared.seeds.index(t.root)),
+                    None => Some(prepared.seeds.index(t.provenance.root)),
                 })
                 .collect();
             let judged = oracle.judge(&prepared.network, &inputs, &predictions, &hints);

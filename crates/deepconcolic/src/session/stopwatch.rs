@@ -10,6 +10,8 @@ pub struct Stopwatch {
     pub started: Instant,
     last: Instant,
     before: f64,
+    /// Seconds that the journal knows of.
+    told: f64,
     /// The time of each part.
     pub times: Times,
 }
@@ -22,6 +24,7 @@ impl Stopwatch {
             started: now,
             last: now,
             before: 0.0,
+            told: 0.0,
             times: Times::default(),
         }
     }
@@ -29,6 +32,7 @@ impl Stopwatch {
     /// Takes in the time of earlier sittings, which is counted as search.
     pub fn carry(&mut self, seconds: f64) {
         self.before = seconds;
+        self.told = seconds;
         self.times.ascend += seconds;
     }
 
@@ -40,6 +44,13 @@ impl Stopwatch {
     /// Seconds so far, over all sittings.
     pub fn seconds(&self) -> f64 {
         self.before + self.started.elapsed().as_secs_f64()
+    }
+
+    /// Seconds that the journal does not know of yet; it is told now.
+    pub fn since_told(&mut self) -> f64 {
+        let now = self.seconds();
+        let before = std::mem::replace(&mut self.told, now);
+        (now - before).max(0.0)
     }
 
     /// Books the time since the last lap.

@@ -1,8 +1,10 @@
 //! A round or a proof as bytes. What is read back is checked as far as it can be without the network: numbers are
 //! finite, and lengths fit what there is.
 
-use deepconcolic_campaign::{Added, Passes, Round, Stage};
-use deepconcolic_check::{PairClaim, Slot};
+use deepconcolic_campaign::{Added, AddedPair, Passes, Provenance, Round, Stage, TestRef};
+use deepconcolic_check::Slot;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{Entry, Proof, Step};
 
@@ -31,7 +33,7 @@ fn encode_proof(bytes: &mut Vec<u8>, proof: &Proof) {
     bytes.extend((proof.nodes as u64).to_le_bytes());
     bytes.push(u8::from(proof.cut));
     bytes.push(u8::from(proof.wrote));
-    bytes.extend(proof.certificates.to_le_bytes());
+    bytes.extend(proof.taken_over.to_le_bytes());
     length(bytes, proof.bounds.len());
     for (number, bound) in &proof.bounds {
         bytes.extend(number.to_le_bytes());
@@ -58,28 +60,37 @@ fn encode_round(bytes: &mut Vec<u8>, round: &Round) {
     }
     length(bytes, round.tests.len());
     for test in &round.tests {
-        for number in [test.root, test.parent, test.input.len()] {
-            length(bytes, number);
-        }
+        json(bytes, &test.provenance);
+        length(bytes, test.input.len());
         for value in &test.input {
             bytes.extend(value.to_le_bytes());
         }
     }
     length(bytes, round.pairs.len());
     for pair in &round.pairs {
-        for number in [pair.slot.group, pair.slot.slot, pair.first, pair.second] {
-            bytes.extend(number.to_le_bytes());
-        }
+        slot(bytes, pair.slot);
+        json(bytes, &pair.first);
+        json(bytes, &pair.second);
     }
     length(bytes, round.tried.len());
-    for slot in &round.tried {
-        bytes.extend(slot.group.to_le_bytes());
-        bytes.extend(slot.slot.to_le_bytes());
+    for tried in &round.tried {
+        slot(bytes, *tried);
     }
     length(bytes, round.reasons.len());
     for reason in &round.reasons {
         text(bytes, reason);
     }
+}
+
+fn slot(bytes: &mut Vec<u8>, slot: Slot) {
+    bytes.extend(slot.group.to_le_bytes());
+    bytes.extend(slot.slot.to_le_bytes());
+}
+
+/// What says itself how it is written.
+fn json(bytes: &mut Vec<u8>, value: &impl Serialize) {
+    // Plain data without maps: there is nothing that could fail.
+    text(bytes, &serde_json::to_string(value).unwrap_or_default());
 }
 
 fn text(bytes: &mut Vec<u8>, text: &str) {
@@ -142,7 +153,7 @@ impl<'a> Reader<'a> {
         let asked = u64::from_le_bytes(self.take()?);
         let nodes = self.long()?;
         let (cut, wrote) = (self.flag()?, self.flag()?);
-        let certificates = self.short().filter(|&n| n < i32::MAX as u32)?;
+        let taken_over = self.short().filter(|&n| n < i32::MAX as u32)?;
         let bounds = self.list(Self::bound)?;
         let reasons = self.list(|own| Some((own.short()?, own.text()?)))?;
         let round = match self.byte()? {
@@ -151,7 +162,7 @@ impl<'a> Reader<'a> {
         };
         Some(Proof {
             asked,
-            certificates,
+            taken_over,
             wrote,
             bounds,
             reasons,
@@ -195,26 +206,25 @@ impl<'a> Reader<'a> {
     }
 
     fn test(&mut self) -> Option<Added> {
-        let (root, parent, elements) = (self.short()?, self.short()?, self.short()?);
+        let provenance: Provenance<TestRef> = self.json()?;
+        let elements = self.short()?;
         let bytes = self.bytes((elements as usize).checked_mul(4)?)?;
         let (values, _) = bytes.as_chunks::<4>();
         let input: Vec<f32> = values.iter().map(|v| f32::from_le_bytes(*v)).collect();
-        input
-            .iter()
-            .all(|value| value.is_finite())
-            .then_some(Added {
-                input,
-                root: root as usize,
-                parent: parent as usize,
-            })
+        let is_finite = input.iter().all(|value| value.is_finite());
+        is_finite.then_some(Added { input, provenance })
     }
 
-    fn pair(&mut self) -> Option<PairClaim> {
-        Some(PairClaim {
+    fn pair(&mut self) -> Option<AddedPair> {
+        Some(AddedPair {
             slot: self.slot()?,
-            first: self.short()?,
-            second: self.short()?,
+            first: self.json()?,
+            second: self.json()?,
         })
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Option<T> {
+        serde_json::from_str(&self.text()?).ok()
     }
 
     fn slot(&mut self) -> Option<Slot> {

@@ -1,7 +1,7 @@
 //! Journals that are cut, damaged, spliced and edited.
 
-use deepconcolic_campaign::{Added, Passes, Stage};
-use deepconcolic_check::{PairClaim, Slot};
+use deepconcolic_campaign::{Added, AddedPair, Passes, Provenance, Stage, TestId, TestRef};
+use deepconcolic_check::Slot;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -12,7 +12,7 @@ fn entry(number: usize) -> Entry {
     let round = round(number);
     let proof = |round| Proof {
         asked: number as u64 * 0x1234_5678_9abc,
-        certificates: number as u32,
+        taken_over: number as u32,
         wrote: number % 2 == 1,
         bounds: vec![(number as u32, -0.5), (3, f64::INFINITY)],
         reasons: vec![(number as u32, "too deep".into())],
@@ -40,15 +40,18 @@ fn round(number: usize) -> Round {
         tests: (0..number % 3)
             .map(|t| Added {
                 input: vec![t as f32 + 0.1; 5],
-                root: t,
-                parent: number,
+                provenance: Provenance {
+                    root: t,
+                    parent: Some(TestRef::Known(TestId::of(t, &[number as f32]))),
+                    stage: Stage::Focus,
+                },
             })
             .collect(),
         pairs: (0..number as u32 % 5)
-            .map(|n| PairClaim {
+            .map(|n| AddedPair {
                 slot: Slot { group: n, slot: 9 },
-                first: 1,
-                second: n,
+                first: TestRef::Here(1),
+                second: TestRef::Seed(n),
             })
             .collect(),
         tried: (0..number as u32 % 4)
@@ -236,8 +239,11 @@ fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
     let infinite = |round: &mut Round| {
         round.tests = vec![Added {
             input: vec![f32::INFINITY],
-            root: 0,
-            parent: 0,
+            provenance: Provenance {
+                root: 0,
+                parent: Some(TestRef::Seed(0)),
+                stage: Stage::Ascend,
+            },
         }];
     };
     let bound = Proof {
@@ -268,11 +274,11 @@ fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
 fn other_files_are_no_journals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    for text in ["", "hello", "dcjrnl03", "dcjrnl03\u{1}\u{1}\u{1}\u{1}????"] {
+    for text in ["", "hello", "dcjrnl04", "dcjrnl04\u{1}\u{1}\u{1}\u{1}????"] {
         std::fs::write(&path, text).unwrap();
         assert!(Journal::open(&path, OnDamage::Drop).is_err(), "{text}");
     }
-    std::fs::write(&path, "dcjrnl02\u{1}").unwrap();
+    std::fs::write(&path, "dcjrnl03\u{1}").unwrap();
     let message = Journal::open(&path, OnDamage::Refuse).unwrap_err();
     assert!(message.to_string().contains("another version"), "{message}");
 }

@@ -1,0 +1,108 @@
+//! Rounds of another campaign on the same subject, say of another worker: everything that it found is run
+//! again here, and nothing is taken twice.
+
+use deepconcolic_check::{Claim, Confirmed, Standing};
+
+use super::{Added, AddedPair, Campaign, Round};
+use crate::identity::{TestId, TestRef};
+use crate::provenance::Stage;
+
+impl Campaign {
+    /// Takes over what a round of another campaign found. The other's rounds come in their order; what else
+    /// was taken over before does not matter. Returns the round as this campaign would record it: tests that
+    /// were here already are not in it, and its gain is what was open here.
+    pub fn join(&mut self, round: &Round) -> Result<Round, String> {
+        self.fits_elsewhere(round)?;
+        let (tests, names) = self.new_tests(round)?;
+        let claims: Vec<Claim<'_>> = tests.iter().map(|test| self.claim(test)).collect();
+        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
+        let confirmed: Vec<Confirmed> = confirmed.into_iter().collect::<Result<_, _>>()?;
+        let pair = |pair: &AddedPair| {
+            Ok(AddedPair {
+                slot: pair.slot,
+                first: here(&names, pair.first)?,
+                second: here(&names, pair.second)?,
+            })
+        };
+        let pairs: Vec<AddedPair> = round
+            .pairs
+            .iter()
+            .map(pair)
+            .collect::<Result<_, String>>()?;
+        let (pairs, standings) = self.new_pairs(&pairs, &tests, &confirmed)?;
+        let reasons = round.reasons.iter();
+        let mut joined = Round {
+            stage: Stage::Merge,
+            passes: round.passes,
+            tests,
+            pairs,
+            tried: Vec::new(),
+            reasons: reasons
+                .filter(|reason| !self.reasons.contains(reason))
+                .cloned()
+                .collect(),
+            gain: 0,
+        };
+        self.resolve(&joined)?;
+        joined.gain = self.take(&joined, &confirmed, &standings);
+        Ok(joined)
+    }
+
+    /// The tests of a round that are not here yet, and what all of its tests are called then.
+    fn new_tests(&self, round: &Round) -> Result<(Vec<Added>, Vec<TestRef>), String> {
+        let mut new: Vec<Added> = Vec::new();
+        let mut names: Vec<TestRef> = Vec::new();
+        let mut seen: Vec<TestId> = Vec::new();
+        for test in &round.tests {
+            let id = TestId::of(test.provenance.root, &test.input);
+            if let Some(number) = self.suite.find(id) {
+                names.push(self.suite.name(number));
+            } else if let Some(number) = seen.iter().position(|known| *known == id) {
+                names.push(TestRef::Here(number as u32));
+            } else {
+                let provenance = test.provenance.rename(|&parent| here(&names, parent))?;
+                names.push(TestRef::Here(new.len() as u32));
+                seen.push(id);
+                new.push(Added {
+                    input: test.input.clone(),
+                    provenance,
+                });
+            }
+        }
+        Ok((new, names))
+    }
+
+    /// Of pairs those that nothing here meets as well, with their standing. All must be what they are said
+    /// to be.
+    fn new_pairs(
+        &self,
+        pairs: &[AddedPair],
+        tests: &[Added],
+        confirmed: &[Confirmed],
+    ) -> Result<(Vec<AddedPair>, Vec<Standing>), String> {
+        let standings = self.stand(pairs, tests)?;
+        if standings.contains(&Standing::False) {
+            return Err("two of its tests do not meet what they were recorded for".into());
+        }
+        let mut after = self.ledger.clone();
+        for test in confirmed {
+            after.enter(test);
+        }
+        let judged = pairs.iter().copied().zip(standings);
+        Ok(judged
+            .filter(|(pair, standing)| after.enter_pair(pair.slot, *standing) != Standing::False)
+            .unzip())
+    }
+}
+
+/// What a test is called here that the round calls so.
+fn here(names: &[TestRef], name: TestRef) -> Result<TestRef, String> {
+    match name {
+        TestRef::Here(number) => names
+            .get(number as usize)
+            .copied()
+            .ok_or_else(|| format!("{name} is not there")),
+        known => Ok(known),
+    }
+}
