@@ -4,7 +4,7 @@ use std::ops::{AddAssign, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use deepconcolic_engines::Effort;
+use deepconcolic_engines::{Budget, Effort};
 
 use crate::campaign::Stop;
 
@@ -70,6 +70,16 @@ impl Limits<'_> {
     pub fn left(&self, passes: Passes) -> usize {
         self.executions
             .map_or(usize::MAX, |most| most.saturating_sub(passes.total()))
+    }
+
+    /// What an engine may take: so many passes, and no time beyond these limits.
+    pub(crate) fn budget(&self, passes: Option<usize>, attempt: Option<usize>) -> Budget<'_> {
+        Budget {
+            passes,
+            attempt,
+            deadline: self.deadline,
+            cancel: self.interrupt,
+        }
     }
 
     /// Whether the user wants an end.

@@ -1,7 +1,7 @@
 //! Two inputs that claim to meet a requirement together: both are run, and the claim is judged by the
 //! requirement's own definition.
 
-use deepconcolic_criteria::{Change, Family, Means, Pairs, Scope};
+use deepconcolic_criteria::{Contrast, Family, Means, Objective, PairRequirement};
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_language::{Assignment, Evaluator, Input, Inputs, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
@@ -94,11 +94,15 @@ impl PairJudge<'_> {
         rows: [usize; 2],
     ) -> Result<Standing, String> {
         let (group, number) = (slot.group as usize, slot.slot as usize);
-        if let Some(pairs) = self.family.pairs() {
-            return Ok(self.neurons(pairs, group, number, trace, rows));
-        }
-        let requirement = self.family.requirement(group, number)?;
-        if requirement.inputs != Inputs::Two {
+        let (goal, inputs) = match self.family.objective(group, number)? {
+            Objective::PairOfChanges(pair) => return Ok(self.neurons(&pair, trace, rows)),
+            Objective::Formula { formula, inputs } => (formula, inputs),
+            Objective::Ratio(_) => {
+                let requirement = self.family.requirement(group, number)?;
+                (requirement.goal(), requirement.inputs)
+            }
+        };
+        if inputs != Inputs::Two {
             return Err(format!("requirement {number} speaks of one input"));
         }
         let seen = Both {
@@ -107,7 +111,7 @@ impl PairJudge<'_> {
             hidden: self.network.layers().len(),
         };
         let evaluator = Evaluator::new(&seen, &self.space.units);
-        let (tests, goal) = (Assignment::Two(0, 1), requirement.goal());
+        let tests = Assignment::Two(0, 1);
         let value = evaluator.value(&goal, tests, self.means.layers());
         Ok(match evaluator.satisfies(&goal, tests) {
             false => Standing::False,
@@ -117,43 +121,23 @@ impl PairJudge<'_> {
         })
     }
 
-    /// A pair of neurons, by the definition of its criterion: as firm as the least firm of all that it
-    /// asks for, the signs that stay among it.
-    fn neurons(
-        &self,
-        pairs: &dyn Pairs,
-        group: usize,
-        slot: usize,
-        trace: &Trace<f32>,
-        rows: [usize; 2],
-    ) -> Standing {
-        let (before, layer) = pairs.layers(group);
-        let (condition, decision) = pairs.neurons(group, slot);
-        let u = |layer: usize| rows.map(|row| trace.sample(Point::Pre(layer), row));
-        let ([a, b], [c, d]) = (u(before), u(layer));
-        let (condition_change, decision_change) = pairs.changes();
-        let exempt = condition_change == Change::Sign;
-        let asked: Vec<usize> = match pairs.scope() {
-            Scope::Layer => (0..a.len()).collect(),
-            Scope::Field => self.network.conditions(before, layer, decision),
+    /// A pair of neurons: as firm as the least firm of all that it asks for, the signs that stay among it.
+    fn neurons(&self, pair: &PairRequirement, trace: &Trace<f32>, rows: [usize; 2]) -> Standing {
+        let side = |layer: usize| {
+            let u = rows.map(|row| trace.sample(Point::Pre(layer), row));
+            (u, self.means.margin(layer + 2))
         };
-        let kept = asked.iter().filter(|&&n| !(exempt && n == condition));
-        let margins = [before, layer].map(|layer| self.means.margin(layer + 2));
-        let mut parts = kept.map(|&n| kept_sign(a[n], b[n], margins[0])).chain([
-            changed(condition_change, a[condition], b[condition], margins[0]),
-            changed(decision_change, c[decision], d[decision], margins[1]),
-            match decision_change {
-                Change::Sign => Standing::Firm,
-                Change::Value(_) => kept_sign(c[decision], d[decision], margins[1]),
-            },
-        ]);
-        let first = Standing::Firm;
-        parts
-            .try_fold(first, |worst, part| match worst.min(part) {
-                Standing::False => None,
-                worst => Some(worst),
-            })
-            .unwrap_or(Standing::False)
+        let sides = [pair.condition.layer, pair.decision.layer].map(|layer| (layer, side(layer)));
+        let mut worst = Standing::Firm;
+        for (layer, neuron, contrast) in pair.contrasts() {
+            let of = usize::from(layer == sides[1].0);
+            let ([first, second], margin) = sides[of].1;
+            worst = worst.min(shown(contrast, first[neuron], second[neuron], margin));
+            if worst == Standing::False {
+                break;
+            }
+        }
+        worst
     }
 }
 
@@ -162,34 +146,28 @@ fn is_clear(u: f32, margin: f64) -> bool {
     f64::from(u).abs() >= margin
 }
 
-/// A sign that is the same on both inputs.
-fn kept_sign(first: f32, second: f32, margin: f64) -> Standing {
-    // A neuron that is exactly 0 on both has nothing to round: no weight or no input reaches it.
-    let dead = first == 0.0 && second == 0.0;
-    match (first >= 0.0) == (second >= 0.0) {
-        false => Standing::False,
-        true if dead || (is_clear(first, margin) && is_clear(second, margin)) => Standing::Firm,
-        true => Standing::Fragile,
-    }
-}
-
-/// A sign or a value that changes from one input to the other.
-fn changed(change: Change, first: f32, second: f32, margin: f64) -> Standing {
-    let (met, room) = match change {
-        Change::Sign => ((first >= 0.0) != (second >= 0.0), 0.0),
-        Change::Value(factor) => {
+/// How clearly two values of a neuron, each of which rounding may move by the margin, show what is asked.
+fn shown(contrast: Contrast, first: f32, second: f32, margin: f64) -> Standing {
+    let clear = is_clear(first, margin) && is_clear(second, margin);
+    let (met, firm) = match contrast {
+        Contrast::SignChanges => ((first >= 0.0) != (second >= 0.0), clear),
+        Contrast::SignStays => {
+            // A neuron that is exactly 0 on both has nothing to round: no weight or no input reaches it.
+            let dead = first == 0.0 && second == 0.0;
+            ((first >= 0.0) == (second >= 0.0), clear || dead)
+        }
+        Contrast::Grows(factor) => {
             let (small, large) = (f64::from(first).abs(), f64::from(second).abs());
             let met = small != 0.0 && large >= factor * small;
             // Both values may be off by the margin.
-            (met, large - factor * small - (1.0 + factor) * margin)
+            let room = large - factor * small - (1.0 + factor) * margin;
+            (met, clear && room >= 0.0)
         }
     };
-    match met {
-        false => Standing::False,
-        true if room >= 0.0 && is_clear(first, margin) && is_clear(second, margin) => {
-            Standing::Firm
-        }
-        true => Standing::Fragile,
+    match (met, firm) {
+        (false, _) => Standing::False,
+        (true, true) => Standing::Firm,
+        (true, false) => Standing::Fragile,
     }
 }
 
@@ -231,25 +209,25 @@ mod tests {
 
     #[test]
     fn a_sign_that_stays_by_rounding_alone_is_fragile() {
-        let margin = 1e-5;
-        assert_eq!(kept_sign(0.5, 0.1, margin), Standing::Firm);
-        assert_eq!(kept_sign(0.5, 1e-8, margin), Standing::Fragile);
-        assert_eq!(kept_sign(-1e-8, -0.5, margin), Standing::Fragile);
-        assert_eq!(kept_sign(-1e-8, 0.5, margin), Standing::False);
+        let stays = |first, second| shown(Contrast::SignStays, first, second, 1e-5);
+        assert_eq!(stays(0.5, 0.1), Standing::Firm);
+        assert_eq!(stays(0.5, 1e-8), Standing::Fragile);
+        assert_eq!(stays(-1e-8, -0.5), Standing::Fragile);
+        assert_eq!(stays(-1e-8, 0.5), Standing::False);
         // No weight reaches the neuron: there is nothing to round.
-        assert_eq!(kept_sign(0.0, -0.0, margin), Standing::Firm);
-        assert_eq!(kept_sign(0.0, 0.5, margin), Standing::Fragile);
+        assert_eq!(stays(0.0, -0.0), Standing::Firm);
+        assert_eq!(stays(0.0, 0.5), Standing::Fragile);
     }
 
     #[test]
     fn a_change_is_firm_when_both_values_may_move_by_the_margin() {
-        let margin = 1e-3;
-        assert_eq!(changed(Change::Sign, -0.5, 0.5, margin), Standing::Firm);
-        assert_eq!(changed(Change::Sign, -0.5, 1e-4, margin), Standing::Fragile);
-        let twice = |first, second| changed(Change::Value(2.0), first, second, margin);
-        assert_eq!(twice(0.5, 1.1), Standing::Firm);
-        assert_eq!(twice(0.5, 1.002), Standing::Fragile);
-        assert_eq!(twice(0.5, 0.9), Standing::False);
-        assert_eq!(twice(0.0, 0.9), Standing::False);
+        let flips = |first, second| shown(Contrast::SignChanges, first, second, 1e-3);
+        assert_eq!(flips(-0.5, 0.5), Standing::Firm);
+        assert_eq!(flips(-0.5, 1e-4), Standing::Fragile);
+        let doubles = |first, second| shown(Contrast::Grows(2.0), first, second, 1e-3);
+        assert_eq!(doubles(0.5, 1.1), Standing::Firm);
+        assert_eq!(doubles(0.5, 1.002), Standing::Fragile);
+        assert_eq!(doubles(0.5, 0.9), Standing::False);
+        assert_eq!(doubles(0.0, 0.9), Standing::False);
     }
 }

@@ -2,12 +2,13 @@
 //! named, printed, and measured over a suite without being spelled out.
 
 use deepconcolic_geometry::{InputSpace, Together};
-use deepconcolic_language::{Formula, Inputs, Requirement};
+use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Network, Point, Trace};
 
 use super::guide::Guide;
-use super::pair::Change;
-use super::parameters::{Parameters, Scope};
+use super::objective::Objective;
+use super::pair_requirement::{Change, PairRequirement};
+use super::parameters::Parameters;
 use super::profile::Profile;
 use super::selection::Selection;
 use crate::Decision;
@@ -90,6 +91,14 @@ pub trait Family: Send + Sync {
     /// One requirement as a formula, or why the language cannot say it.
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String>;
 
+    /// What one requirement asks of inputs, for those who search and judge them.
+    fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {
+        match self.pairs() {
+            Some(pairs) => Ok(Objective::PairOfChanges(pairs.requirement(group, slot))),
+            None => Ok(Objective::of(&self.requirement(group, slot)?)),
+        }
+    }
+
     /// The pairs of neurons that its slots stand for, if it is a family of pairs.
     fn pairs(&self) -> Option<&dyn Pairs> {
         None
@@ -124,18 +133,14 @@ pub trait Pairs {
     /// How the condition and the decision change.
     fn changes(&self) -> (Change, Change);
 
-    /// Whose signs must stay.
-    fn scope(&self) -> Scope;
-
     /// The hidden layers of a group's conditions and decisions.
     fn layers(&self, group: usize) -> (usize, usize);
 
     /// Condition and decision of a slot.
     fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
 
-    /// What a slot asks of two inputs, where of the signs that must stay only those of some neurons
-    /// of the condition's layer are asked about. Fewer make it easier to meet.
-    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula;
+    /// What a slot asks of two inputs.
+    fn requirement(&self, group: usize, slot: usize) -> PairRequirement;
 
     /// The decisions of a group that have the same conditions as this one.
     fn alike(&self, group: usize, decision: usize) -> Vec<usize>;

@@ -1,5 +1,7 @@
 //! The coverage criteria of the field, by name: each a family of requirements that counts, names,
 //! measures and steers itself. To add one: a file here, a line in [`ALL`].
+//! [`Objective`] is what one requirement asks of inputs, as plain data: searches and judges read it and
+//! know no criterion.
 //!
 //! [`Decision`] says what a network's answer is, and when an answer is another.
 
@@ -11,11 +13,14 @@ mod kmnc;
 mod lipschitz;
 mod nc;
 mod neuron;
+mod objective;
 mod pair;
+mod pair_requirement;
 mod parameters;
 mod partition;
 mod patterns;
 mod profile;
+mod ratio;
 mod region;
 mod safety;
 mod selection;
@@ -29,10 +34,12 @@ mod written;
 pub use criterion::{Criterion, Family, Group, Pairs, Rerun, Setting, Tally};
 pub use decision::{Decision, Departure, Prediction, Rule, Truth, UNSTATED};
 pub use guide::{Clearance, Confinement, Guide, Look, Means};
-pub use pair::Change;
+pub use objective::Objective;
+pub use pair_requirement::{Change, Changing, Contrast, Kept, PairRequirement};
 pub use parameters::{LipschitzOutput, Parameters, Scope};
 pub use partition::Partition;
 pub use profile::{LayerProfile, Profile};
+pub use ratio::Ratio;
 pub use region::{Ball, Region};
 pub use selection::Selection;
 pub use written::Written;

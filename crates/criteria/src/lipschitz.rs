@@ -10,7 +10,9 @@ use rayon::prelude::*;
 
 use super::criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
 use super::guide::Guide;
+use super::objective::Objective;
 use super::parameters::LipschitzOutput;
+use super::ratio::Ratio;
 use super::region::{Ball, Region};
 use crate::Prediction;
 
@@ -98,22 +100,15 @@ impl Slopes {
         }
     }
 
-    /// |f(x1) - f(x2)| > c |x1 - x2|.
-    fn exceeds(&self, outputs: &[usize], first: &Test, second: &Test) -> bool {
-        let unit = InputSpace {
-            widths: vec![1.0; outputs.len()],
-            pixels: deepconcolic_geometry::Pixels::Single,
-        };
-        let pick = |test: &Test| {
-            outputs
-                .iter()
-                .map(|&o| test.logits[o])
-                .collect::<Vec<f32>>()
-        };
-        let change = self.norm.distance(&pick(first), &pick(second), &unit);
-        // Cheap to refute: no distance is below 0.
-        change > 0.0
-            && change > self.constant * self.norm.distance(&first.input, &second.input, &self.space)
+    fn ratio(&self, slot: usize) -> Ratio {
+        let (region, label) = &self.regions[slot];
+        Ratio {
+            region: region.clone(),
+            outputs: self.outputs(*label),
+            layer: self.logits,
+            norm: self.norm,
+            constant: self.constant,
+        }
     }
 }
 
@@ -179,6 +174,10 @@ impl Family for Slopes {
         })
     }
 
+    fn objective(&self, _: usize, slot: usize) -> Result<Objective, String> {
+        Ok(Objective::Ratio(self.ratio(slot)))
+    }
+
     fn points(&self) -> Vec<Point> {
         vec![Point::Input, Point::Logits]
     }
@@ -218,17 +217,23 @@ impl Tally for SlopeTally<'_> {
         let met: Vec<usize> = (0..family.regions.len())
             .into_par_iter()
             .filter(|&slot| {
-                let (region, label) = &family.regions[slot];
-                let outputs = family.outputs(*label);
-                let inside: Vec<&Test> = self
+                let ratio = family.ratio(slot);
+                let value = |test: &Test| -> Vec<f32> {
+                    let outputs = ratio.outputs.iter();
+                    outputs.map(|&output| test.logits[output]).collect()
+                };
+                let inside: Vec<(&[f32], Vec<f32>)> = self
                     .tests
                     .iter()
-                    .filter(|test| region.contains(&test.input, &family.space))
+                    .filter(|test| ratio.region.contains(&test.input, &family.space))
+                    .map(|test| (test.input.as_slice(), value(test)))
                     .collect();
                 inside.par_iter().enumerate().any(|(i, first)| {
-                    let rest = &inside[i + 1..];
-                    rest.iter()
-                        .any(|second| family.exceeds(&outputs, first, second))
+                    let exceeds = |second: &(&[f32], Vec<f32>)| {
+                        let [first, second] = [first, second].map(|t| (t.0, t.1.as_slice()));
+                        ratio.is_exceeded(first, second, &family.space)
+                    };
+                    inside[i + 1..].iter().any(exceeds)
                 })
             })
             .collect();

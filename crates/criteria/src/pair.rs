@@ -9,24 +9,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deepconcolic_geometry::Together;
-use deepconcolic_language::{
-    Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
-};
+use deepconcolic_language::{Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Layer, Network, Point, Trace, bits, ones};
 
 use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
+use super::pair_requirement::{Change, Changing, Kept, PairRequirement};
 use super::parameters::Scope;
 use super::patterns::Patterns;
-
-/// How a neuron must change.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    /// ap differs.
-    Sign,
-    /// |u| grows by this factor at least, from a value that is not 0.
-    Value(f64),
-}
 
 /// The requirements of a pair criterion.
 pub(super) struct PairFamily {
@@ -132,41 +122,6 @@ impl PairFamily {
         })
     }
 
-    /// Neurons of the condition's layer whose signs the criterion looks at for a decision.
-    fn scope_of(&self, block: &Block, decision: usize) -> Vec<usize> {
-        match self.scope {
-            Scope::Layer => (0..self.sizes[block.before]).collect(),
-            Scope::Field => block.cone(decision).to_vec(),
-        }
-    }
-}
-
-fn sign_change(layer: usize, neuron: usize) -> Formula {
-    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
-    Formula::Xor(active(Input::First), active(Input::Second))
-}
-
-fn sign_kept(layer: usize, neuron: usize) -> Formula {
-    let active = |input| Box::new(Formula::active(input, layer + 2, neuron));
-    Formula::Iff(active(Input::First), active(Input::Second))
-}
-
-/// |u2| >= sigma |u1|, u1 is not 0, and the sign stays.
-fn value_change(layer: usize, neuron: usize, sigma: f64) -> Formula {
-    let u = |input, factor: f64| Linear::variable(Var::u(input, layer + 2, neuron)).scaled(factor);
-    let case = |sign: f64, kept: Relation| {
-        let mut grown = u(Input::Second, sign);
-        grown.add(-sigma, &u(Input::First, sign));
-        Formula::And(vec![
-            Formula::compare(u(Input::First, sign), Relation::Gt),
-            Formula::compare(u(Input::Second, sign), kept),
-            Formula::compare(grown, Relation::Ge),
-        ])
-    };
-    Formula::Or(vec![case(1.0, Relation::Ge), case(-1.0, Relation::Gt)])
-}
-
-impl PairFamily {
     /// The hidden layers that pairs look at.
     fn layers(&self) -> Vec<usize> {
         let layers = self.blocks.iter().flat_map(|b| [b.before, b.layer]);
@@ -194,13 +149,11 @@ impl Family for PairFamily {
     }
 
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
-        let block = &self.blocks[group];
-        let (_, decision) = block.pair(slot);
         Ok(Requirement {
             name: None,
             quantifier: Quantifier::Exists,
             inputs: Inputs::Two,
-            formula: self.demand(group, slot, &self.scope_of(block, decision)),
+            formula: Pairs::requirement(self, group, slot).formula(),
         })
     }
 
@@ -229,10 +182,6 @@ impl Pairs for PairFamily {
         (self.condition, self.decision)
     }
 
-    fn scope(&self) -> Scope {
-        self.scope
-    }
-
     fn layers(&self, group: usize) -> (usize, usize) {
         let block = &self.blocks[group];
         (block.before, block.layer)
@@ -242,23 +191,22 @@ impl Pairs for PairFamily {
         self.blocks[group].pair(slot)
     }
 
-    fn demand(&self, group: usize, slot: usize, kept: &[usize]) -> Formula {
+    fn requirement(&self, group: usize, slot: usize) -> PairRequirement {
         let block = &self.blocks[group];
         let (condition, decision) = block.pair(slot);
-        let change = |change: Change, layer: usize, neuron: usize| match change {
-            Change::Sign => sign_change(layer, neuron),
-            // The sign of a neuron whose value changes stays, be it condition or decision.
-            Change::Value(sigma) => value_change(layer, neuron, sigma),
+        let changing = |layer: usize, neuron: usize, change: Change| Changing {
+            layer,
+            neuron,
+            change,
         };
-        let mut parts = vec![change(self.condition, block.before, condition)];
-        let is_asked = |&neuron: &usize| {
-            let connected = || block.slot(neuron, decision).is_some();
-            neuron != condition && (self.scope == Scope::Layer || connected())
-        };
-        let others = kept.iter().copied().filter(is_asked);
-        parts.extend(others.map(|neuron| sign_kept(block.before, neuron)));
-        parts.push(change(self.decision, block.layer, decision));
-        Formula::And(parts)
+        PairRequirement {
+            condition: changing(block.before, condition, self.condition),
+            decision: changing(block.layer, decision, self.decision),
+            kept: match self.scope {
+                Scope::Layer => Kept::Layer(self.sizes[block.before]),
+                Scope::Field => Kept::Field(block.cones[block.cone_of[decision]].clone()),
+            },
+        }
     }
 
     fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
@@ -364,22 +312,23 @@ impl Settle<'_> {
                     }
                 }
             }
-            (Change::Sign, Change::Value(sigma)) => {
+            (Change::Sign, decision @ Change::Value(_)) => {
                 let pairs = patterns.neighbours(&groups);
                 let values = self.values(pairs.iter().flat_map(|(a, b, _)| [*a, *b]), &groups);
                 for (a, b, bit) in pairs {
                     for (x1, x2) in ordered(self.together, &groups[a], &groups[b]) {
-                        let grown = grown(&values, x1, x2, sigma);
-                        self.mark(neurons[bit], grown.into_iter(), cone, &|_| Some((x1, x2)));
+                        let changed = changed_decisions(&values, x1, x2, decision);
+                        self.mark(neurons[bit], changed.into_iter(), cone, &|_| Some((x1, x2)));
                     }
                 }
             }
-            (Change::Value(sigma), decision) => {
+            (condition @ Change::Value(_), decision) => {
                 let shared = (0..groups.len()).filter(|&g| groups[g].len() > 1);
                 let values = self.values(shared.clone(), &groups);
                 for group in shared {
                     for (x1, x2) in ordered(self.together, &groups[group], &groups[group]) {
-                        self.equal_patterns(&values, (x1, x2), (sigma, decision), neurons, cone);
+                        let changes = (condition, decision);
+                        self.equal_patterns(&values, (x1, x2), changes, neurons, cone);
                     }
                 }
             }
@@ -397,18 +346,18 @@ impl Settle<'_> {
         divided.map(class).collect()
     }
 
-    /// Two tests with equal patterns: every condition that grew, with every decision that changed.
+    /// Two tests with equal patterns: every condition that changed, with every decision that did.
     fn equal_patterns(
         &mut self,
         values: &Values,
         (x1, x2): (usize, usize),
-        (sigma, decision): (f64, Change),
+        (condition, decision): (Change, Change),
         neurons: &[usize],
         cone: Option<usize>,
     ) {
         let (first, second) = (&values[&x1].0, &values[&x2].0);
-        let grew = |n: &&usize| grows(first[**n], second[**n], sigma);
-        let conditions: Vec<usize> = neurons.iter().filter(grew).copied().collect();
+        let changed_value = |n: &&usize| condition.happens(first[**n], second[**n]);
+        let conditions: Vec<usize> = neurons.iter().filter(changed_value).copied().collect();
         if conditions.is_empty() {
             return;
         }
@@ -418,7 +367,7 @@ impl Settle<'_> {
                 let words: Vec<u64> = pair.0.iter().zip(pair.1).map(|(a, b)| a ^ b).collect();
                 ones(&words).collect()
             }
-            Change::Value(sigma) => grown(values, x1, x2, sigma),
+            Change::Value(_) => changed_decisions(values, x1, x2, decision),
         };
         for condition in conditions {
             let tests = |_| Some((x1, x2));
@@ -479,19 +428,12 @@ fn differing(decisions: &Patterns, a: &[usize], b: &[usize], j: usize) -> Option
 /// u of the condition's and the decision's layer, by test.
 type Values = HashMap<usize, (Vec<f32>, Vec<f32>)>;
 
-/// Decisions whose value grows from one test to the other and whose sign does not change.
-fn grown(values: &Values, x1: usize, x2: usize, sigma: f64) -> Vec<usize> {
+/// Decisions that change from one test to the other.
+fn changed_decisions(values: &Values, x1: usize, x2: usize, change: Change) -> Vec<usize> {
     let (first, second) = (&values[&x1].1, &values[&x2].1);
     (0..first.len())
-        .filter(|&j| {
-            let kept = (first[j] >= 0.0) == (second[j] >= 0.0);
-            kept && grows(first[j], second[j], sigma)
-        })
+        .filter(|&j| change.happens(first[j], second[j]))
         .collect()
-}
-
-fn grows(first: f32, second: f32, sigma: f64) -> bool {
-    first != 0.0 && f64::from(second).abs() >= sigma * f64::from(first).abs()
 }
 
 /// Ordered pairs with one member from each, both ways round, that may count together.

@@ -13,7 +13,7 @@ use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point};
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, Group, Guide, Pairs, Tally};
+use crate::{Family, Group, Guide, Objective, Pairs, Tally};
 
 /// One of n parts, written `i/n` with i from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -124,6 +124,10 @@ impl Family for Part {
 
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
         self.family.requirement(group, slot)
+    }
+
+    fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {
+        self.family.objective(group, slot)
     }
 
     fn pairs(&self) -> Option<&dyn Pairs> {

@@ -1,7 +1,8 @@
 //! Sign-sign coverage, the MC/DC of the paper.
 
 use super::criterion::{Criterion, Family, Setting};
-use super::pair::{Change, PairFamily};
+use super::pair::PairFamily;
+use super::pair_requirement::Change;
 
 /// The criterion.
 pub struct Ssc;

@@ -1,7 +1,8 @@
 //! Value-sign coverage.
 
 use super::criterion::{Criterion, Family, Setting};
-use super::pair::{Change, PairFamily};
+use super::pair::PairFamily;
+use super::pair_requirement::Change;
 use super::parameters::Parameters;
 
 /// The criterion.

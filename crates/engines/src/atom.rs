@@ -3,7 +3,7 @@
 use deepconcolic_language::{Comparison, Input, Relation, Var};
 use deepconcolic_network::{Network, Point};
 
-use crate::goal::{Margin, Reason};
+use crate::goal::{Goal, Margin, Reason};
 
 /// One multiple of one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +35,15 @@ pub(crate) struct Scales<'a> {
     pub margin: Margin,
 }
 
-impl Scales<'_> {
+impl<'a> Scales<'a> {
+    pub fn of(goal: &Goal<'a>) -> Self {
+        Self {
+            network: goal.network,
+            means: goal.means,
+            margin: goal.margin,
+        }
+    }
+
     /// The tensor that a variable is an element of.
     fn point(&self, var: &Var) -> Option<Point> {
         let hidden = self.network.layers().len();

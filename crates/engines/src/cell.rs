@@ -10,13 +10,14 @@
 //! read with that flip. Then the goal is met layer by layer: when the shallower atoms are met, their
 //! solution is a point of the wanted cell, and rows of deeper values are taken there.
 
-use deepconcolic_network::{Network, Point};
+use deepconcolic_network::Point;
 
+use crate::attempt::Attempt;
+use crate::budget::Effort;
 use crate::cone::{Neurons, influence};
 use crate::demands::Demands;
-use crate::goal::{Effort, Goal, Outcome, Report, Witness};
 use crate::program::{Program, Solved, depth};
-use crate::task::{Moves, Task};
+use crate::task::{Met, Moves, Task};
 
 /// Ways of meeting the formula that are minimised over.
 const VARIANTS: usize = 8;
@@ -30,7 +31,7 @@ const HELPED: f64 = 0.999;
 
 /// What a cell holds.
 pub(crate) enum Found {
-    Witness(Witness),
+    Witness(Met),
     /// Certainly no witness.
     Infeasible,
     /// No witness was found.
@@ -46,43 +47,23 @@ enum Hold {
     Everything,
 }
 
+/// The input nearest to the start in its cell, with the signs of all earlier layers kept.
+pub(crate) fn nearest_to_start(task: &Task<'_>, start: &[f32], effort: &mut Effort) -> Found {
+    Cell::new(task, start, start, Hold::Everything, 0).solve(effort)
+}
+
 /// The witness nearest to the root among those in the cells of the starts, for each way of meeting the
-/// formula, with the certified optimum of its cell.
-pub fn nearest(network: &Network, goal: &Goal<'_>) -> Report {
-    let mut effort = Effort::default();
-    let outcome = match Task::new(network, goal) {
-        Ok(task) => best_of_starts(&task, goal.starts, &mut effort),
-        Err(reason) => Outcome::GaveUp(reason),
-    };
-    Report { outcome, effort }
-}
-
-/// One step of the paper's algorithm, as written: the input nearest to the start in its cell, with the
-/// signs of all earlier layers kept, that meets the goal. The ball round the root is whatever the
-/// goal's space says; the paper's own program has none.
-pub fn paper_step(network: &Network, goal: &Goal<'_>, start: &[f32]) -> Report {
-    let mut effort = Effort::default();
-    let outcome = match Task::new(network, goal) {
-        Ok(task) => {
-            let cell = Cell::new(&task, start, start, Hold::Everything, 0);
-            match cell.solve(&mut effort) {
-                Found::Witness(witness) => Outcome::Witness(witness),
-                Found::Infeasible => Outcome::GaveUp(task.failure(1, 1)),
-                Found::Nothing => Outcome::GaveUp(task.failure(1, 0)),
-            }
-        }
-        Err(reason) => Outcome::GaveUp(reason),
-    };
-    Report { outcome, effort }
-}
-
-fn best_of_starts(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Outcome {
+/// objective, with the certified optimum of its cell.
+pub(crate) fn nearest_to_root(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Attempt {
     let variants = task.tree.variants(VARIANTS);
-    let mut best: Option<Witness> = None;
+    let mut best: Option<Met> = None;
     let mut infeasible = 0;
     for start in starts {
         let mut empty = 0;
         for variant in 0..variants {
+            if task.budget.interruption().is_some() {
+                break;
+            }
             let cell = Cell::new(task, start, task.region.root, Hold::Cone, variant);
             match cell.solve(effort) {
                 Found::Witness(witness) => {
@@ -98,8 +79,11 @@ fn best_of_starts(task: &Task<'_>, starts: &[&[f32]], effort: &mut Effort) -> Ou
         infeasible += usize::from(empty == variants);
     }
     match best {
-        Some(witness) => Outcome::Witness(witness),
-        None => Outcome::GaveUp(task.failure(starts.len(), infeasible)),
+        Some(met) => Attempt::Met(met),
+        None => Attempt::Nothing {
+            cells: starts.len(),
+            infeasible,
+        },
     }
 }
 
@@ -109,14 +93,17 @@ fn slide(
     task: &Task<'_>,
     start: &[f32],
     variant: usize,
-    mut witness: Witness,
+    mut witness: Met,
     effort: &mut Effort,
-) -> Witness {
+) -> Met {
     // The root's own cell holds the whole way to the root, and pairs are tied to their first input.
     if start == task.region.root || witness.inputs.len() > 1 {
         return witness;
     }
     for _ in 0..SLIDES {
+        if task.budget.interruption().is_some() {
+            break;
+        }
         let nearer = |(x, root): (&f32, &f32)| x + SLIDE * (root - x);
         let beyond: Vec<f32> = witness.inputs[0]
             .iter()

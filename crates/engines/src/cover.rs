@@ -4,39 +4,31 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use deepconcolic_criteria::Change;
+use deepconcolic_criteria::{Change, PairRequirement};
 use rayon::prelude::*;
 
-use crate::goal::{Effort, Reason};
+use crate::budget::{Budget, Effort, StopReason};
+use crate::goal::Reason;
 use crate::nearness::Nearness;
 use crate::pairs::{Harvest, PairSearch};
 
-/// How much is tried.
-#[derive(Clone, Copy)]
-pub struct PairLimits<'a> {
-    /// Seeds that crossings are made round, for each group of decisions with the same conditions.
-    pub crossings: usize,
-    /// Seeds that a single pair is tried from.
-    pub meetings: usize,
-    /// Passes through the network after which a part ends, at its next crossing or meeting.
-    pub passes: usize,
-    /// Whether to end at once, whatever was asked.
-    pub over: &'a (dyn Fn() -> bool + Sync),
+/// Origins that crossings are made round, for each group of decisions with the same conditions.
+const CROSSINGS: usize = 8;
+/// Origins that a single pair is tried from.
+const MEETINGS: usize = 5;
+
+/// What was found, with the number of the origin that its tests lie round.
+pub(crate) type Rooted = (usize, Harvest);
+
+/// What came of the pairs of one part.
+pub(crate) struct Covered {
+    /// Harvests in which nothing was found are among them, since their effort counts.
+    pub harvests: Vec<Rooted>,
+    pub stop: StopReason,
 }
 
-impl Default for PairLimits<'_> {
-    fn default() -> Self {
-        Self {
-            crossings: 8,
-            meetings: 5,
-            passes: usize::MAX,
-            over: &|| false,
-        }
-    }
-}
-
-/// What was found, with the number of the seed that is the root of its tests.
-pub type Rooted = (usize, Harvest);
+/// Pairs that are searched for together, by condition and decision.
+pub(crate) type Part<'a> = BTreeMap<(usize, usize), &'a PairRequirement>;
 
 /// What hears of a harvest, and may stop the search.
 type Hear<'a> = dyn FnMut(usize, Harvest) -> ControlFlow<()> + 'a;
@@ -52,97 +44,99 @@ struct Block {
 }
 
 impl PairSearch<'_> {
-    /// Searches tests for pairs (condition, decision), in parts that are worked on side by side. A part
-    /// knows nothing of the others, so what it finds does not depend on how many threads there are.
-    /// Harvests come part by part; those in which nothing was found are among them, since their effort
-    /// counts.
-    pub fn cover(
-        &self,
-        seeds: &[&[f32]],
-        parts: &[Vec<(usize, usize)>],
-        limits: PairLimits<'_>,
-    ) -> Result<Vec<Rooted>, Reason> {
+    /// How near the neurons of all pairs are to 0 at the origins.
+    pub fn nearness(&self, parts: &[Part<'_>], effort: &mut Effort) -> Nearness {
         let all = |pick: fn(&(usize, usize)) -> usize| {
-            let mut neurons: Vec<usize> = parts.iter().flatten().map(pick).collect();
+            let pairs = parts.iter().flat_map(BTreeMap::keys);
+            let mut neurons: Vec<usize> = pairs.map(pick).collect();
             neurons.sort_unstable();
             neurons.dedup();
             neurons
         };
-        let mut effort = Effort::default();
-        let nearness = Nearness::measure(
-            self.network,
-            seeds,
+        let roots: Vec<&[f32]> = self.goal.origins.iter().map(|o| o.root).collect();
+        Nearness::measure(
+            self.goal.network,
+            &roots,
             (self.before, all(|pair| pair.0)),
             (self.layer, all(|pair| pair.1)),
-            &mut effort,
-        );
-        let preparation = Harvest {
             effort,
-            ..Harvest::default()
-        };
-        let mut harvests = vec![(0, preparation)];
-        let found: Vec<Result<Vec<Rooted>, Reason>> = parts
+        )
+    }
+
+    /// Searches tests for the pairs of all parts, side by side. A part knows nothing of the others and may
+    /// take as much as `each` says, so what it finds does not depend on how many threads there are.
+    pub fn cover(
+        &self,
+        parts: &[Part<'_>],
+        nearness: &Nearness,
+        each: &Budget<'_>,
+    ) -> Result<Vec<Covered>, Reason> {
+        let covered = parts
             .par_iter()
-            .map(|part| self.cover_part(part, seeds, &nearness, limits))
-            .collect();
-        for part in found {
-            harvests.append(&mut part?);
-        }
-        Ok(harvests)
+            .map(|part| self.cover_part(part, nearness, each));
+        covered.collect::<Vec<_>>().into_iter().collect()
     }
 
     fn cover_part(
         &self,
-        open: &[(usize, usize)],
-        seeds: &[&[f32]],
+        part: &Part<'_>,
         nearness: &Nearness,
-        limits: PairLimits<'_>,
-    ) -> Result<Vec<Rooted>, Reason> {
+        budget: &Budget<'_>,
+    ) -> Result<Covered, Reason> {
         let mut harvests = Vec::new();
         let mut spent = Effort::default();
-        let mut hear = |root: usize, harvest: Harvest| {
+        let mut stop = StopReason::Complete;
+        let mut hear = |origin: usize, harvest: Harvest| {
             spent += harvest.effort;
-            harvests.push((root, harvest));
-            if (limits.over)() || spent.reaches(Some(limits.passes)) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            harvests.push((origin, harvest));
+            match budget.stop(spent) {
+                Some(reason) => {
+                    stop = reason;
+                    ControlFlow::Break(())
+                }
+                None => ControlFlow::Continue(()),
             }
         };
-        let mut worthwhile = (self.condition, self.decision) == (Change::Sign, Change::Sign);
-        for mut block in blocks(open) {
+        let flips = |pair: &&PairRequirement| {
+            [pair.condition, pair.decision].map(|of| of.change) == [Change::Sign; 2]
+        };
+        let mut worthwhile = part.values().all(flips);
+        for mut block in blocks(part) {
             if worthwhile {
-                match self.cross_block(&mut block, seeds, nearness, limits, &mut hear)? {
+                match self.cross_block(&mut block, nearness, &mut hear)? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(Ended::NotWorthwhile) => worthwhile = false,
                     ControlFlow::Break(Ended::Stopped) => break,
                 }
             }
-            let met = self.meet_block(&mut block, seeds, nearness, limits, &mut hear)?;
+            let met = self.meet_block(&mut block, part, nearness, &mut hear)?;
             if met.is_break() {
                 break;
             }
         }
-        Ok(harvests)
+        Ok(Covered { harvests, stop })
     }
 
     fn cross_block(
         &self,
         block: &mut Block,
-        seeds: &[&[f32]],
         nearness: &Nearness,
-        limits: PairLimits<'_>,
         hear: &mut Hear<'_>,
     ) -> Result<ControlFlow<Ended>, Reason> {
         let roots = nearness.central(&block.conditions, &block.decisions);
-        for root in roots.into_iter().take(limits.crossings) {
+        for root in roots.into_iter().take(CROSSINGS) {
             let (conditions, decisions) = block.neurons_open();
             if block.open.len() < 2 * (conditions.len() + decisions.len()) {
                 return Ok(ControlFlow::Continue(()));
             }
             let open = &block.open;
             let is_open = |i, j| open.binary_search(&(i, j)).is_ok();
-            let harvest = self.crossing(seeds[root], &conditions, &decisions, &is_open)?;
+            let harvest = self.crossing(
+                self.goal.origins[root].root,
+                &conditions,
+                &decisions,
+                &is_open,
+            )?;
             let worthwhile = harvest.pairs.len() >= WORTHWHILE * harvest.effort.lp;
             block.close(&harvest);
             if hear(root, harvest).is_break() {
@@ -158,17 +152,20 @@ impl PairSearch<'_> {
     fn meet_block(
         &self,
         block: &mut Block,
-        seeds: &[&[f32]],
+        part: &Part<'_>,
         nearness: &Nearness,
-        limits: PairLimits<'_>,
         hear: &mut Hear<'_>,
     ) -> Result<ControlFlow<()>, Reason> {
-        for (condition, decision) in block.open.clone() {
-            for root in nearness.seeds_for(condition, decision, limits.meetings) {
-                let harvest = self.meeting(seeds[root], seeds[root], condition, decision)?;
+        for pair in block.open.clone() {
+            let Some(requirement) = part.get(&pair) else {
+                continue;
+            };
+            for (number, start) in self.starts(nearness, pair) {
+                let root = self.goal.origins[number].root;
+                let harvest = self.meeting(root, start, requirement)?;
                 let found = !harvest.pairs.is_empty();
                 block.close(&harvest);
-                if hear(root, harvest).is_break() {
+                if hear(number, harvest).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 if found {
@@ -177,6 +174,16 @@ impl PairSearch<'_> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The starts of the origins that are nearest for a pair.
+    fn starts(&self, nearness: &Nearness, pair: (usize, usize)) -> Vec<(usize, &[f32])> {
+        let origins = nearness.seeds_for(pair.0, pair.1, MEETINGS).into_iter();
+        let starts = |number: usize| {
+            let starts = self.goal.origins[number].starts.iter();
+            starts.map(move |&start| (number, start))
+        };
+        origins.flat_map(starts).collect()
     }
 }
 
@@ -220,9 +227,9 @@ impl Block {
 }
 
 /// Decisions by their open conditions, in the order of the first decision of each.
-fn blocks(open: &[(usize, usize)]) -> Vec<Block> {
+fn blocks(part: &Part<'_>) -> Vec<Block> {
     let mut conditions: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for &(condition, decision) in open {
+    for &(condition, decision) in part.keys() {
         conditions.entry(decision).or_default().push(condition);
     }
     let mut place: BTreeMap<Vec<usize>, usize> = BTreeMap::new();

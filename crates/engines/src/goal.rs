@@ -1,9 +1,10 @@
-//! Where criteria and engines meet: what is asked for, and what came of it.
+//! Where criteria and engines meet: what is asked for.
 
 use std::fmt;
 
+use deepconcolic_criteria::Objective;
 use deepconcolic_geometry::SearchSpace;
-use deepconcolic_language::{Formula, Inputs};
+use deepconcolic_network::Network;
 
 /// How far a generated test must clear every comparison, so that another runtime's rounding gives
 /// the same answer.
@@ -24,43 +25,63 @@ impl Default for Margin {
     }
 }
 
-/// What an engine is asked for: one or two inputs that satisfy a formula, within a region round a
-/// seed.
-#[derive(Debug, Clone)]
-pub struct Goal<'a> {
-    /// What must hold.
-    pub formula: &'a Formula,
-    /// Of how many inputs.
-    pub inputs: Inputs,
+/// Where a search begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
     /// The seed that the region and all distances refer to.
     pub root: &'a [f32],
-    /// Tests whose cells are tried, the most promising first. For a pair, a start is `x1`, and `x2`
-    /// is searched from there.
+    /// Tests of its region whose cells are tried, the most promising first. For a pair of inputs a start is
+    /// `x1`, and `x2` is searched from there.
     pub starts: &'a [&'a [f32]],
+}
+
+impl<'a> Origin<'a> {
+    /// A seed from which the search begins itself.
+    pub fn seed(root: &'a &'a [f32]) -> Self {
+        Self {
+            root,
+            starts: std::slice::from_ref(root),
+        }
+    }
+}
+
+/// What an engine is asked for: inputs that meet an objective, in a region round a seed.
+#[derive(Clone, Copy)]
+pub struct Goal<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// What is wanted, in parts. A test made for one objective of a part may serve another; parts know
+    /// nothing of each other. Most engines take a single objective.
+    pub objectives: &'a [&'a [Objective]],
+    /// Where to begin; with several, each is tried.
+    pub origins: &'a [Origin<'a>],
     /// Domain, norm, region and grid.
     pub space: &'a SearchSpace,
     /// Mean |u| of layers 1, 2, ... over a data sample.
     pub means: &'a [f64],
     /// How far comparisons must be cleared.
     pub margin: Margin,
-    /// Passes through the network after which the engine gives up, at the next step.
-    pub most: Option<usize>,
 }
 
-/// Inputs that satisfy a goal; they were run, and every comparison is cleared by its margin.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Witness {
-    /// `x`, or `x1` and `x2`.
-    pub inputs: Vec<Vec<f32>>,
-    /// The largest distance of a new input from the root (for a step of the paper's algorithm: from
-    /// the start).
-    pub distance: f64,
-    /// A certified lower bound on that distance for all inputs of the cell that was searched, where
-    /// one was asked for and the network is piecewise linear.
-    pub bound: Option<f64>,
+impl<'a> Goal<'a> {
+    /// The objective, for engines that take a single one.
+    pub(crate) fn single(&self) -> Result<&'a Objective, Reason> {
+        let mut all = self.objectives.iter().copied().flatten();
+        match (all.next(), all.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(Reason::Unsupported {
+                part: "goal".into(),
+                why: "it asks for nothing",
+            }),
+            (_, Some(_)) => Err(Reason::Objective {
+                asked: "several objectives at once",
+                takes: "one at a time",
+            }),
+        }
+    }
 }
 
-/// Why an engine found nothing. None of it says that the goal cannot be met.
+/// Why an engine cannot help, or found nothing. None of it says that the goal cannot be met.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reason {
     /// A part of the goal is beyond this engine.
@@ -69,6 +90,13 @@ pub enum Reason {
         part: String,
         /// Why.
         why: &'static str,
+    },
+    /// The engine searches for something else.
+    Objective {
+        /// What the goal asks for.
+        asked: &'static str,
+        /// What the engine takes.
+        takes: &'static str,
     },
     /// No start led to a witness.
     NotFound {
@@ -83,64 +111,16 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported { part, why } => write!(f, "`{part}`: {why}"),
+            Self::Objective { asked, takes } => {
+                write!(
+                    f,
+                    "the goal asks for {asked}, and this engine takes {takes}"
+                )
+            }
             Self::NotFound { cells, infeasible } => write!(
                 f,
                 "no witness from {cells} cells, {infeasible} of which hold none"
             ),
-        }
-    }
-}
-
-/// What came of a goal.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// Inputs that satisfy it.
-    Witness(Witness),
-    /// Nothing found; the requirement stays open.
-    GaveUp(Reason),
-}
-
-/// Work done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Effort {
-    /// Inputs run.
-    pub forward: usize,
-    /// Vector-Jacobian products.
-    pub vjp: usize,
-    /// Linear or quadratic programs solved.
-    pub lp: usize,
-}
-
-impl Effort {
-    /// Whether so many passes, forward and backward, were made.
-    pub(crate) fn reaches(self, most: Option<usize>) -> bool {
-        most.is_some_and(|most| self.forward + self.vjp >= most)
-    }
-}
-
-impl std::ops::AddAssign for Effort {
-    fn add_assign(&mut self, other: Self) {
-        self.forward += other.forward;
-        self.vjp += other.vjp;
-        self.lp += other.lp;
-    }
-}
-
-/// An outcome and what it took.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// What came of the goal.
-    pub outcome: Outcome,
-    /// What it took.
-    pub effort: Effort,
-}
-
-impl Report {
-    /// The witness, if there is one.
-    pub fn witness(&self) -> Option<&Witness> {
-        match &self.outcome {
-            Outcome::Witness(witness) => Some(witness),
-            Outcome::GaveUp(_) => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use deepconcolic_language::Inputs;
 use deepconcolic_network::Point;
 
 use crate::atom::{Atom, Term};
-use crate::goal::Effort;
+use crate::budget::Effort;
 use crate::observed::Observed;
 use crate::task::{Moves, Task};
 use crate::tree::Tree;
@@ -54,7 +54,7 @@ pub(crate) fn meeting_point(
     };
     let tree = Tree::All(neurons.iter().flat_map(near).collect());
     let mut single = Task::of_tree(task.scales, Inputs::One, tree, task.region.clone());
-    single.most = task.most;
+    single.budget = task.budget;
     let observed = single.observe(&start.inputs[0], Moves::Last, effort);
     let mut met = walk(&single, observed, 0, effort)?;
     Some(met.inputs.swap_remove(0))

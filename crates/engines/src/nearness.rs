@@ -2,7 +2,7 @@
 
 use deepconcolic_network::{Network, Pass, Point};
 
-use crate::goal::Effort;
+use crate::budget::Effort;
 
 /// Inputs run at a time.
 const BATCH: usize = 64;

@@ -4,7 +4,7 @@ use deepconcolic_language::{Input, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
 
 use crate::atom::{Atom, Term};
-use crate::goal::Effort;
+use crate::budget::Effort;
 
 /// The inputs of a goal and their traces.
 #[derive(Clone)]

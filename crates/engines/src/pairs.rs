@@ -7,15 +7,15 @@
 //! hyperplanes lie next to each other where these meet, and so close together that other signs hardly
 //! ever differ.
 
-use deepconcolic_criteria::{Change, Scope};
-use deepconcolic_geometry::SearchSpace;
+use deepconcolic_criteria::PairRequirement;
 use deepconcolic_language::Inputs;
-use deepconcolic_network::{Network, Pass, Point};
+use deepconcolic_network::{Pass, Point};
 
 use crate::atom::Scales;
-use crate::goal::{Effort, Margin, Reason};
+use crate::budget::{Budget, Effort};
+use crate::goal::{Goal, Reason};
 use crate::meet::meeting_point;
-use crate::pair_tree::sign_change;
+use crate::pair_tree::{pair_tree, sign_change};
 use crate::region::Region;
 use crate::same_signs::SameSigns;
 use crate::task::{Moves, Task};
@@ -23,36 +23,21 @@ use crate::tree::Tree;
 use crate::walk::walk;
 
 /// The pairs of neurons of two layers, and where tests for them may lie.
-#[derive(Debug, Clone, Copy)]
-pub struct PairSearch<'a> {
-    /// The network.
-    pub network: &'a Network,
+#[derive(Clone, Copy)]
+pub(crate) struct PairSearch<'a> {
+    pub goal: Goal<'a>,
     /// The conditions' hidden layer, `0..`.
     pub before: usize,
     /// The decisions' hidden layer, `0..`.
     pub layer: usize,
-    /// How a condition changes.
-    pub condition: Change,
-    /// How a decision changes.
-    pub decision: Change,
-    /// Whose signs must stay.
-    pub scope: Scope,
-    /// Domain, norm, region and grid.
-    pub space: &'a SearchSpace,
-    /// Mean |u| of layers 1, 2, ... over a data sample.
-    pub means: &'a [f64],
-    /// How far comparisons must be cleared.
-    pub margin: Margin,
-    /// Passes through the network after which a single crossing or meeting ends, at its next step.
-    pub most: Option<usize>,
+    /// What a single crossing or meeting may take.
+    pub budget: Budget<'a>,
 }
 
 /// Two tests that cover a pair of neurons, by their numbers in a [`Harvest`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FoundPair {
-    /// The condition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FoundPair {
     pub condition: usize,
-    /// The decision.
     pub decision: usize,
     /// `x1`
     pub first: usize,
@@ -61,8 +46,8 @@ pub struct FoundPair {
 }
 
 /// Tests and the pairs they cover.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Harvest {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Harvest {
     /// The root first, then the new tests that some pair needs.
     pub tests: Vec<Vec<f32>>,
     /// What they cover, each pair once.
@@ -81,12 +66,15 @@ struct Neighbour {
 }
 
 impl<'a> PairSearch<'a> {
-    pub(crate) fn scales(&self) -> Scales<'a> {
-        Scales {
-            network: self.network,
-            means: self.means,
-            margin: self.margin,
-        }
+    fn scales(&self) -> Scales<'a> {
+        Scales::of(&self.goal)
+    }
+
+    fn region<'b>(&self, root: &'b [f32]) -> Result<Region<'b>, Reason>
+    where
+        'a: 'b,
+    {
+        Region::of(self.goal.space, root)
     }
 
     /// Crosses these conditions and flips these decisions round a root; pairs that are not `open` are
@@ -101,7 +89,7 @@ impl<'a> PairSearch<'a> {
         let mut effort = Effort::default();
         let mut found = Vec::new();
         for &condition in conditions {
-            if effort.reaches(self.most) {
+            if self.budget.stop(effort).is_some() {
                 break;
             }
             let kept = (0..self.conditions()).filter(|&n| n != condition).collect();
@@ -109,7 +97,7 @@ impl<'a> PairSearch<'a> {
             found.extend(self.neighbour(root, flip, kept, &mut effort)?);
         }
         for &decision in decisions {
-            if effort.reaches(self.most) {
+            if self.budget.stop(effort).is_some() {
                 break;
             }
             let kept = (0..self.conditions()).collect();
@@ -118,7 +106,7 @@ impl<'a> PairSearch<'a> {
         }
         let pass = Pass::keep([Point::Pre(self.before), Point::Pre(self.layer)]);
         effort.forward += 1;
-        let start = self.network.forward(root, &pass);
+        let start = self.goal.network.forward(root, &pass);
         // A root with a sign of the conditions' layer that rounding could change is part of no pair.
         let margin = self.margin_of(self.before);
         let is_clear = |u: &f32| *u == 0.0 || f64::from(u.abs()) >= margin;
@@ -132,8 +120,8 @@ impl<'a> PairSearch<'a> {
         self.scales().sign(0, Point::Pre(layer), 0, true).margin
     }
 
-    pub(crate) fn conditions(&self) -> usize {
-        self.network.layers()[self.before].neurons()
+    fn conditions(&self) -> usize {
+        self.goal.network.layers()[self.before].neurons()
     }
 
     /// A test near the root with one sign flipped and others kept.
@@ -149,9 +137,9 @@ impl<'a> PairSearch<'a> {
             sign_change(point, neuron, &scales),
             Tree::Same(SameSigns::new(self.before, kept, &scales)?),
         ]);
-        let region = Region::of(self.space, root)?;
+        let region = self.region(root)?;
         let mut task = Task::of_tree(scales, Inputs::Two, tree, region);
-        task.most = self.most;
+        task.budget = self.budget;
         let decisions = Point::Pre(self.layer);
         if !task.points.contains(&decisions) {
             task.points.push(decisions);
@@ -213,14 +201,13 @@ impl<'a> PairSearch<'a> {
         &self,
         root: &[f32],
         start: &[f32],
-        condition: usize,
-        decision: usize,
+        pair: &PairRequirement,
     ) -> Result<Harvest, Reason> {
         let mut effort = Effort::default();
-        let tree = self.pair_tree(condition, decision)?;
-        let region = Region::of(self.space, root)?;
+        let tree = pair_tree(pair, &self.scales())?;
+        let region = self.region(root)?;
         let mut task = Task::of_tree(self.scales(), Inputs::Two, tree, region);
-        task.most = self.most;
+        task.budget = self.budget;
         let mut observed = task.observe(start, Moves::Both, &mut effort);
         if let Some(point) = meeting_point(&task, &observed, &mut effort) {
             observed = task.observe(&point, Moves::Both, &mut effort);
@@ -232,8 +219,8 @@ impl<'a> PairSearch<'a> {
             if let Some(witness) = found.and_then(|found| task.witness(&found, root, None)) {
                 tests.extend(witness.inputs);
                 pairs.push(FoundPair {
-                    condition,
-                    decision,
+                    condition: pair.condition.neuron,
+                    decision: pair.decision.neuron,
                     first: 1,
                     second: 2,
                 });

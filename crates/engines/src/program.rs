@@ -3,8 +3,8 @@
 use deepconcolic_network::{Network, Point};
 
 use crate::atom::{Atom, Term};
+use crate::budget::Effort;
 use crate::cone::Neurons;
-use crate::goal::Effort;
 use crate::observed::{Affine, Observed, steers};
 use crate::region::Region;
 use crate::solver::{self, Solution};
@@ -86,7 +86,7 @@ impl Program<'_> {
         let mut known = Vec::new();
         let mut dropped_at = 0.0;
         for _ in 0..SOLVES {
-            if effort.reaches(task.most) {
+            if task.is_over(*effort) {
                 return Solved::Stalled;
             }
             let broken = self.broken(&now);

@@ -1,12 +1,15 @@
 //! A goal ready to be searched: its tree, its region, the tensors it looks at.
 
-use deepconcolic_language::{Assignment, Evaluator, Formula, Inputs};
+use deepconcolic_criteria::Objective;
+use deepconcolic_language::{Formula, Inputs};
 use deepconcolic_network::{Head, Nature, Network, Point};
 
 use crate::atom::Scales;
+use crate::budget::{Budget, Effort};
 use crate::demands::Demands;
-use crate::goal::{Effort, Goal, Reason, Witness};
+use crate::goal::{Goal, Origin, Reason};
 use crate::observed::{Lens, Observed};
+use crate::pair_tree::pair_tree;
 use crate::region::Region;
 use crate::tree::{Tree, Variant};
 
@@ -27,30 +30,52 @@ pub(crate) struct Task<'a> {
     pub tree: Tree,
     pub region: Region<'a>,
     pub points: Vec<Point>,
-    /// Passes after which to give up.
-    pub most: Option<usize>,
-    /// The formula as it was written, for a last word on every witness.
-    formula: Option<&'a Formula>,
+    pub budget: Budget<'a>,
+    /// The objective as it was given, for a last word on every witness.
+    objective: Option<&'a Objective>,
+}
+
+/// Inputs that meet a task.
+#[derive(Debug, Clone)]
+pub(crate) struct Met {
+    /// `x`, or `x1` and `x2`.
+    pub inputs: Vec<Vec<f32>>,
+    /// As of a [`Witness`](crate::Witness).
+    pub distance: f64,
+    pub bound: Option<f64>,
 }
 
 impl<'a> Task<'a> {
-    pub fn new(network: &'a Network, goal: &'a Goal<'a>) -> Result<Self, Reason> {
-        let scales = Scales {
-            network,
-            means: goal.means,
-            margin: goal.margin,
+    /// The search for one objective from one origin.
+    pub fn new(
+        goal: &Goal<'a>,
+        objective: &'a Objective,
+        origin: &Origin<'a>,
+        budget: Budget<'a>,
+    ) -> Result<Self, Reason> {
+        let scales = Scales::of(goal);
+        let tree = match objective {
+            Objective::Formula { formula, .. } => Tree::compile(formula, true, &scales)?,
+            Objective::PairOfChanges(pair) => pair_tree(pair, &scales)?,
+            Objective::Ratio(_) => {
+                return Err(Reason::Objective {
+                    asked: objective.kind(),
+                    takes: "formulas and pairs of neurons; no engine searches for ratios yet",
+                });
+            }
         };
-        let tree = Tree::compile(goal.formula, true, &scales)?;
-        let region = Region::of(goal.space, goal.root)?;
-        let mut task = Self::of_tree(scales, goal.inputs, tree, region);
-        task.formula = Some(goal.formula);
-        task.most = goal.most;
-        let hidden = network.layers().len();
-        named_points(goal.formula, hidden, &mut task.points);
+        let region = Region::of(goal.space, origin.root)?;
+        let mut task = Self::of_tree(scales, objective.inputs(), tree, region);
+        task.objective = Some(objective);
+        task.budget = budget;
+        if let Objective::Formula { formula, .. } = objective {
+            let hidden = goal.network.layers().len();
+            named_points(formula, hidden, &mut task.points);
+        }
         Ok(task)
     }
 
-    /// A task that no formula was written for.
+    /// A task that no objective was written for.
     pub fn of_tree(scales: Scales<'a>, inputs: Inputs, tree: Tree, region: Region<'a>) -> Self {
         let mut points = Vec::new();
         tree.points(&mut points);
@@ -61,9 +86,14 @@ impl<'a> Task<'a> {
             tree,
             region,
             points,
-            most: None,
-            formula: None,
+            budget: Budget::default(),
+            objective: None,
         }
+    }
+
+    /// Whether the budget ends a search that took so much.
+    pub fn is_over(&self, effort: Effort) -> bool {
+        self.budget.stop(effort).is_some()
     }
 
     /// The network's answers at a start.
@@ -135,39 +165,27 @@ impl<'a> Task<'a> {
         layers
     }
 
-    /// What to say when nothing was found.
-    pub fn failure(&self, cells: usize, infeasible: usize) -> Reason {
-        match self.tree.unsteered() {
-            Some(part) => Reason::Unsupported {
-                part: part.to_string(),
-                why: "this can be checked of inputs that are found, but no row leads to it",
-            },
-            None => Reason::NotFound { cells, infeasible },
-        }
+    /// A part that no search leads to, if there is one.
+    pub fn unsteered(&self) -> Option<Reason> {
+        self.tree.unsteered().map(|part| Reason::Unsupported {
+            part: part.to_string(),
+            why: "this can be checked of inputs that are found, but no row leads to it",
+        })
     }
 
-    /// A witness, if the inputs are tests and the formula as it was written holds of them.
+    /// A witness, if the inputs are tests and the objective as it was given holds of them.
     /// Distances are from `centre`.
-    pub fn witness(
-        &self,
-        observed: &Observed,
-        centre: &[f32],
-        bound: Option<f64>,
-    ) -> Option<Witness> {
+    pub fn witness(&self, observed: &Observed, centre: &[f32], bound: Option<f64>) -> Option<Met> {
         let tests = observed.inputs.iter().zip(&observed.moving);
         let allowed = |(x, moves): (&Vec<f32>, &bool)| !moves || self.region.allows(x);
         let lens = Lens {
             observed,
             hidden: self.network.layers().len(),
         };
-        let evaluator = Evaluator::new(&lens, &self.region.space.units);
-        let assignment = match self.inputs {
-            Inputs::One => Assignment::One(0),
-            Inputs::Two => Assignment::Two(0, 1),
-        };
-        let satisfied = |formula| evaluator.satisfies(formula, assignment);
-        let holds = tests.clone().all(allowed) && self.formula.is_none_or(satisfied);
-        holds.then(|| Witness {
+        let units = &self.region.space.units;
+        let satisfied = |objective: &Objective| objective.judge(&lens, units);
+        let holds = tests.clone().all(allowed) && self.objective.is_none_or(satisfied);
+        holds.then(|| Met {
             inputs: observed.inputs.clone(),
             distance: observed
                 .moving_inputs()

@@ -8,8 +8,8 @@
 use deepconcolic_geometry::Norm;
 
 use crate::atom::Atom;
+use crate::budget::Effort;
 use crate::demands::Demands;
-use crate::goal::Effort;
 use crate::observed::Observed;
 use crate::region::Region;
 use crate::solver::{self, Solution};
@@ -37,7 +37,7 @@ pub(crate) fn walk(
         if walk.demands.is_met() {
             return Some(walk.here);
         }
-        if effort.reaches(task.most) {
+        if task.is_over(*effort) {
             return None;
         }
         walk.step(effort)?;

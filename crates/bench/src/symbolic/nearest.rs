@@ -3,9 +3,8 @@
 
 use std::time::Instant;
 
-use deepconcolic_engines::{
-    Effort, Goal, Margin, Outcome, Reason, Report, nearest, paper_step, search,
-};
+use deepconcolic_criteria::Objective;
+use deepconcolic_engines::{Budget, ENGINES, Effort, Goal, Margin, Origin, Reason, Report};
 use deepconcolic_language::{Formula, Input, Inputs};
 use deepconcolic_network::{Pass, Point};
 
@@ -23,8 +22,6 @@ const SAMPLE: usize = 10;
 /// What a distance may exceed the certified optimum of its cell by.
 const CLOSE: f64 = 1e-4;
 
-type Engine<'a> = (&'static str, Box<dyn Fn(&Goal<'_>) -> Report + 'a>);
-
 /// Prints what each engine finds, layer by layer.
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc from image {SEED} of {PAPER}, radius 0.3: {SAMPLE} silent neurons a layer");
@@ -32,14 +29,6 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let seeds = Seeds::load(shelf, PAPER, 100)?;
     let (network, root) = (&seeds.subject.network, seeds.image(SEED));
     let space = seeds.space(0.3)?;
-    let engines: Vec<Engine<'_>> = vec![
-        ("search", Box::new(|goal| search(network, goal))),
-        ("nearest", Box::new(|goal| nearest(network, goal))),
-        (
-            "paper",
-            Box::new(|goal| paper_step(network, goal, goal.root)),
-        ),
-    ];
     let mut worst: f64 = 0.0;
     for layer in 0..network.layers().len() {
         let point = Point::Pre(layer);
@@ -53,23 +42,33 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
             .step_by((silent.len() / SAMPLE).max(1))
             .take(SAMPLE)
             .collect();
-        for (name, engine) in &engines {
+        let active = |&neuron: &usize| Objective::Formula {
+            formula: Formula::active(Input::First, layer + 2, neuron),
+            inputs: Inputs::One,
+        };
+        let objectives: Vec<Objective> = sample.iter().map(active).collect();
+        let origin = Origin {
+            root: &root,
+            starts: &[&root],
+        };
+        for engine in ENGINES {
             let start = Instant::now();
             let mut seen = Seen::default();
-            for &neuron in &sample {
-                let formula = Formula::active(Input::First, layer + 2, neuron);
-                seen.add(&engine(&Goal {
-                    formula: &formula,
-                    inputs: Inputs::One,
-                    root: &root,
-                    starts: &[&root],
+            for objective in &objectives {
+                let goal = Goal {
+                    network,
+                    objectives: &[std::slice::from_ref(objective)],
+                    origins: &[origin],
                     space: &space,
                     means: &seeds.means,
                     margin: Margin::default(),
-                    most: None,
-                }));
+                };
+                if engine.supports(&goal).is_ok() {
+                    seen.add(&engine.search(&goal, &Budget::default()));
+                }
             }
-            seen.print(layer, name, sample.len(), start.elapsed().as_secs_f64());
+            let seconds = start.elapsed().as_secs_f64();
+            seen.print(layer, engine.name(), sample.len(), seconds);
             worst = worst.max(seen.gap);
         }
     }
@@ -91,14 +90,13 @@ struct Seen {
 impl Seen {
     fn add(&mut self, report: &Report) {
         self.effort += report.effort;
-        match &report.outcome {
-            Outcome::Witness(witness) => {
-                self.distances.push(witness.distance);
-                let bound = witness.bound.unwrap_or(witness.distance);
-                self.gap = self.gap.max(witness.distance - bound);
-            }
-            Outcome::GaveUp(Reason::NotFound { infeasible, .. }) => self.infeasible += infeasible,
-            Outcome::GaveUp(_) => {}
+        if let Some((_, witness)) = report.witness() {
+            self.distances.push(witness.distance);
+            let bound = witness.bound.unwrap_or(witness.distance);
+            self.gap = self.gap.max(witness.distance - bound);
+        }
+        if let Some(Reason::NotFound { infeasible, .. }) = &report.reason {
+            self.infeasible += infeasible;
         }
     }
 

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use deepconcolic_criteria::{Change, Scope};
-use deepconcolic_engines::{Effort, Harvest, Margin, PairLimits, PairSearch};
-use deepconcolic_geometry::SearchSpace;
+use deepconcolic_criteria::{Change, Changing, Kept, Objective, PairRequirement};
+use deepconcolic_engines::{Budget, Effort, Found, Goal, Margin, Origin, supporting};
 use deepconcolic_network::{Network, Pass, Point};
 
 use super::seeds::Seeds;
@@ -161,40 +160,38 @@ impl Tally {
 /// Searches; pairs are run again when the clock has stopped.
 fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, BenchError> {
     let space = seeds.space(radius)?;
-    let search = PairSearch {
-        network: &seeds.subject.network,
-        before: 0,
-        layer: 1,
-        condition: Change::Sign,
-        decision: Change::Sign,
-        scope: Scope::Layer,
+    let network = &seeds.subject.network;
+    let objectives: Vec<Objective> = open.iter().map(|&pair| sign_sign(network, pair)).collect();
+    // Parts as a run makes them: those of one decision together, and not too many.
+    let parts: Vec<&[Objective]> = objectives.chunks(PART).collect();
+    let inputs: Vec<&[f32]> = seeds.inputs.iter().map(Vec::as_slice).collect();
+    let origins: Vec<Origin<'_>> = inputs.iter().map(Origin::seed).collect();
+    let goal = Goal {
+        network,
+        objectives: &parts,
+        origins: &origins,
         space: &space,
         means: &seeds.means,
         margin: Margin::default(),
-        most: None,
     };
     let mut result = Tally {
         asked: open.len(),
         ..Tally::default()
     };
-    let inputs: Vec<&[f32]> = seeds.inputs.iter().map(Vec::as_slice).collect();
+    let engine = supporting(&goal).map_err(|reason| BenchError::Criterion {
+        name: "ssc".into(),
+        reason: reason.to_string(),
+    })?;
     let start = Instant::now();
-    // Parts as a run makes them: those of one decision together, and not too many.
-    let parts: Vec<Vec<(usize, usize)>> = open.chunks(PART).map(<[_]>::to_vec).collect();
-    let harvests = search
-        .cover(&inputs, &parts, PairLimits::default())
-        .map_err(|reason| BenchError::Criterion {
-            name: "ssc".into(),
-            reason: reason.to_string(),
-        })?;
+    let report = engine.search(&goal, &Budget::default());
     result.seconds = start.elapsed().as_secs_f64();
-    for (_, harvest) in harvests {
-        result.effort += harvest.effort;
-        result.tests += harvest.tests.len().saturating_sub(1);
-        let truth = confirm(search.network, &space, &harvest);
-        for (pair, holds) in harvest.pairs.iter().zip(truth) {
+    result.effort = report.effort;
+    for found in &report.found {
+        result.tests += found.tests.len().saturating_sub(1);
+        let truth = confirm(&goal, &objectives, found);
+        for (witness, holds) in found.witnesses.iter().zip(truth) {
             if holds {
-                result.confirmed.push((pair.condition, pair.decision));
+                result.confirmed.push(open[witness.objective]);
             } else {
                 result.wrong += 1;
             }
@@ -205,29 +202,40 @@ fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, B
     Ok(result)
 }
 
-/// Whether each pair of a harvest is one by definition: run again, compared neuron by neuron.
-fn confirm(network: &Network, space: &SearchSpace, harvest: &Harvest) -> Vec<bool> {
+/// The requirement that two neurons of the first two hidden layers change their signs.
+fn sign_sign(network: &Network, (condition, decision): (usize, usize)) -> Objective {
+    let changing = |layer: usize, neuron: usize| Changing {
+        layer,
+        neuron,
+        change: Change::Sign,
+    };
+    Objective::PairOfChanges(PairRequirement {
+        condition: changing(0, condition),
+        decision: changing(1, decision),
+        kept: Kept::Layer(network.layers()[0].neurons()),
+    })
+}
+
+/// Whether each witness is one by definition: run again, compared neuron by neuron.
+fn confirm(goal: &Goal<'_>, objectives: &[Objective], found: &Found) -> Vec<bool> {
     let points = [Point::Pre(0), Point::Pre(1)];
-    let trace = network.forward(&harvest.tests.concat(), &Pass::keep(points));
-    let differing = |point: Point, a: usize, b: usize| -> Vec<usize> {
-        let (a, b) = (trace.sample(point, a), trace.sample(point, b));
-        let differs = |n: &usize| (a[*n] >= 0.0) != (b[*n] >= 0.0);
-        (0..a.len()).filter(differs).collect()
-    };
-    let allowed = |test: usize| {
-        test == 0
-            || space
-                .violation(&harvest.tests[test], &harvest.tests[0])
-                .is_none()
-    };
-    harvest
-        .pairs
-        .iter()
-        .map(|pair| {
-            differing(points[0], pair.first, pair.second) == [pair.condition]
-                && differing(points[1], pair.first, pair.second).contains(&pair.decision)
-                && allowed(pair.first)
-                && allowed(pair.second)
+    let trace = goal
+        .network
+        .forward(&found.tests.concat(), &Pass::keep(points));
+    let root = &found.tests[0];
+    let allowed =
+        |test: &usize| *test == 0 || goal.space.violation(&found.tests[*test], root).is_none();
+    let holds = |objective: &Objective, tests: &[usize]| {
+        let (Objective::PairOfChanges(pair), &[first, second]) = (objective, tests) else {
+            return false;
+        };
+        pair.contrasts().all(|(layer, neuron, contrast)| {
+            let u = |test: usize| trace.sample(points[layer], test)[neuron];
+            contrast.holds(u(first), u(second))
         })
+    };
+    let witnesses = found.witnesses.iter();
+    witnesses
+        .map(|w| holds(&objectives[w.objective], &w.tests) && w.tests.iter().all(allowed))
         .collect()
 }

@@ -12,7 +12,8 @@ pub use random::Scatter;
 use std::mem::take;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::Family;
+use deepconcolic_criteria::{Family, Objective};
+use deepconcolic_engines::{Goal, Margin, Origin};
 use deepconcolic_geometry::{Extent, Norm, SearchSpace};
 use deepconcolic_network::BitSet;
 
@@ -42,6 +43,20 @@ pub(crate) struct Setting<'a> {
     pub suite: &'a Suite,
     pub rng_seed: u64,
     pub ranking: &'a Ranking,
+}
+
+impl<'a> Setting<'a> {
+    /// What an engine is asked for.
+    fn goal(&self, objectives: &'a [&'a [Objective]], origins: &'a [Origin<'a>]) -> Goal<'a> {
+        Goal {
+            network: self.ground.network,
+            objectives,
+            origins,
+            space: self.space,
+            means: self.ground.means.layers(),
+            margin: Margin::default(),
+        }
+    }
 }
 
 /// An input that a stage thinks well of.

@@ -1,8 +1,8 @@
 //! Pairs of neurons: the engines search two tests for each, many pairs at a time.
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::Pairs;
-use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_criteria::{Objective, Pairs};
+use deepconcolic_engines::{Found, Origin, supporting};
 use deepconcolic_network::BitSet;
 
 use super::{PairProposal, Progress, Setting, Yield};
@@ -52,9 +52,9 @@ pub(super) fn propose(
         }
         batches.push(batch);
     }
-    let Some(group) = batches.first().map(|batch| batch.group) else {
+    if batches.is_empty() {
         return Some(Yield::default());
-    };
+    }
     // The nearness of all seeds is measured first; then each step may use a part of what is left.
     let left = limits.left(*passes).saturating_sub(setting.seeds.len());
     while batches.len() > 1 && left / batches.len() < 4 * (LEAST + STEP) {
@@ -65,72 +65,61 @@ pub(super) fn propose(
     if most < LEAST {
         return None;
     }
-    let (before, layer) = pairs.layers(group);
-    let (condition, decision) = pairs.changes();
-    let search = PairSearch {
-        network: setting.ground.network,
-        before,
-        layer,
-        condition,
-        decision,
-        scope: pairs.scope(),
-        space: setting.space,
-        means: setting.ground.means.layers(),
-        margin: Margin::default(),
-        most: Some(most),
-    };
     let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
-    let parts: Vec<Vec<(usize, usize)>> = batches.iter().map(|b| b.open.clone()).collect();
-    let over = || limits.is_over();
-    let limits = PairLimits {
-        passes: share.saturating_sub(most + STEP),
-        over: &over,
-        ..PairLimits::default()
-    };
+    let origins: Vec<Origin<'_>> = seeds.iter().map(Origin::seed).collect();
+    let objectives: Vec<Vec<Objective>> = batches.iter().map(|b| b.objectives(pairs)).collect();
+    let objectives: Vec<&[Objective]> = objectives.iter().map(Vec::as_slice).collect();
+    // What a step may take beyond its number is kept back, so that limits hold.
+    let each = share.saturating_sub(most + STEP);
+    let all = each
+        .saturating_mul(batches.len())
+        .saturating_add(seeds.len());
     let mut result = Yield {
         tried: batches.into_iter().flat_map(|batch| batch.slots).collect(),
         ..Yield::default()
     };
-    match search.cover(&seeds, &parts, limits) {
-        Ok(harvests) => {
-            for (root, harvest) in harvests {
-                passes.spend(harvest.effort);
-                result.pairs.extend(proposal(pairs, group, root, harvest));
-            }
+    let goal = setting.goal(&objectives, &origins);
+    let report = match supporting(&goal) {
+        Ok(engine) => engine.search(&goal, &limits.budget(Some(all), Some(most))),
+        Err(reason) => {
+            result.reasons.push(reason.to_string());
+            return Some(result);
         }
-        Err(reason) => result.reasons.push(reason.to_string()),
-    }
+    };
+    passes.spend(report.effort);
+    let proposals = report.found.into_iter();
+    let proposals = proposals.map(|found| proposal(&result.tried, found));
+    result.pairs = proposals.collect();
     Some(result)
 }
 
-/// A harvest with its pairs numbered as requirements, unless it is empty.
-fn proposal(
-    pairs: &dyn Pairs,
-    group: usize,
-    root: usize,
-    harvest: Harvest,
-) -> Option<PairProposal> {
-    let slots = harvest.pairs.iter().filter_map(|pair| {
-        let slot = pairs.slot(group, pair.condition, pair.decision)?;
-        let slot = Slot {
-            group: group as u32,
-            slot: slot as u32,
+/// What was found, with its pairs numbered as requirements.
+fn proposal(slots: &[Slot], found: Found) -> PairProposal {
+    let pairs = found.witnesses.iter().filter_map(|witness| {
+        let [first, second] = witness.tests[..] else {
+            return None;
         };
-        Some((slot, pair.first, pair.second))
+        Some((slots[witness.objective], first, second))
     });
-    let slots: Vec<_> = slots.collect();
-    (!slots.is_empty()).then_some(PairProposal {
-        root,
-        pairs: slots,
-        tests: harvest.tests,
-    })
+    PairProposal {
+        root: found.origin,
+        pairs: pairs.collect(),
+        tests: found.tests,
+    }
 }
 
 /// Pairs to search for.
 struct Batch {
     group: usize,
-    open: Vec<(usize, usize)>,
     slots: Vec<Slot>,
+}
+
+impl Batch {
+    fn objectives(&self, pairs: &dyn Pairs) -> Vec<Objective> {
+        let slots = self.slots.iter();
+        let pair = |slot: &Slot| pairs.requirement(self.group, slot.slot as usize);
+        slots.map(pair).map(Objective::PairOfChanges).collect()
+    }
 }
 
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
@@ -163,13 +152,11 @@ fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Ba
     let most = (pairs_at_once / decisions.len().max(1)).max(1);
     let mut batch = Batch {
         group,
-        open: Vec::new(),
         slots: Vec::new(),
     };
     for &condition in conditions.iter().take(most) {
         for &decision in &decisions {
             if let Some(slot) = waits(condition, decision) {
-                batch.open.push((condition, decision));
                 batch.slots.push(Slot {
                     group: group as u32,
                     slot: slot as u32,

@@ -1,12 +1,14 @@
 //! The paper's Algorithm 1, as written: the requirement and test with the best value, one linear
 //! program in the test's cell, the test it gives; what failed is not tried again.
 
-use deepconcolic_engines::{Goal, Margin, Outcome, paper_step};
+use deepconcolic_engines::{Origin, named};
 use deepconcolic_language::Inputs;
 
 use super::{Progress, Proposal, Setting, Yield};
 use crate::limits::{Limits, Passes};
 
+/// The engine that takes the paper's step.
+const ENGINE: &str = "paper";
 /// Passes that an engine may make beyond the number it is given: rows of one solve and a run.
 const STEP: usize = 64;
 
@@ -29,42 +31,39 @@ pub(super) fn propose(
         return Some(result);
     };
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let requirement = setting.ground.family.requirement(group, number).ok();
-    let Some(requirement) = requirement.filter(|r| r.inputs == Inputs::One) else {
+    let objective = setting.ground.family.objective(group, number).ok();
+    let Some(objective) = objective.filter(|of| of.inputs() == Inputs::One) else {
         return Some(result);
     };
     let Some(best) = setting.ranking.best(slot) else {
         return Some(result);
     };
+    let Some(engine) = named(ENGINE) else {
+        result
+            .reasons
+            .push(format!("there is no engine `{ENGINE}`"));
+        return Some(result);
+    };
     let test = &setting.suite.tests()[best];
-    let formula = requirement.goal();
-    let report = paper_step(
-        setting.ground.network,
-        &Goal {
-            formula: &formula,
-            inputs: Inputs::One,
-            root: setting.seeds.input(test.provenance.root),
-            starts: &[&test.input],
-            space: setting.space,
-            means: setting.ground.means.layers(),
-            margin: Margin::default(),
-            most: Some(limits.left(*passes).saturating_sub(STEP)),
-        },
-        &test.input,
+    let origin = Origin {
+        root: setting.seeds.input(test.provenance.root),
+        starts: &[&test.input],
+    };
+    let most = limits.left(*passes).saturating_sub(STEP);
+    let report = engine.search(
+        &setting.goal(&[&[objective]], &[origin]),
+        &limits.budget(Some(most), None),
     );
     passes.spend(report.effort);
-    match report.outcome {
-        Outcome::Witness(witness) => {
-            // The one input of the goal.
-            result
-                .proposals
-                .extend(witness.inputs.into_iter().map(|input| Proposal {
-                    input,
-                    root: test.provenance.root,
-                    parent: best,
-                }));
-        }
-        Outcome::GaveUp(reason) => result.reasons.push(reason.to_string()),
-    }
+    result
+        .reasons
+        .extend(report.reason.map(|reason| reason.to_string()));
+    // The one input of the goal.
+    let inputs = report.found.into_iter().flat_map(|found| found.tests);
+    result.proposals.extend(inputs.map(|input| Proposal {
+        input,
+        root: test.provenance.root,
+        parent: best,
+    }));
     Some(result)
 }

@@ -3,8 +3,8 @@
 
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Look;
-use deepconcolic_engines::{Effort, Goal, Margin, Outcome, Reason, search};
-use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_engines::{Effort, Origin, Reason, supporting};
+use deepconcolic_language::Inputs;
 use deepconcolic_network::Pass;
 use rayon::prelude::*;
 
@@ -65,7 +65,7 @@ pub(super) fn propose(
             if limits.is_over() {
                 return (Effort::default(), Ok(None));
             }
-            aim(setting, slot, roots)
+            aim(setting, slot, roots, limits)
         })
         .collect();
     let mut result = Yield {
@@ -151,59 +151,39 @@ fn aim(
     setting: &Setting<'_>,
     slot: Slot,
     roots: &[usize],
+    limits: &Limits<'_>,
 ) -> (Effort, Result<Option<Aimed>, Reason>) {
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let Ok(requirement) = setting.ground.family.requirement(group, number) else {
+    let Ok(objective) = setting.ground.family.objective(group, number) else {
         return (Effort::default(), Ok(None));
     };
-    let first = starts(setting, slot, requirement.inputs);
-    let tried = first.0;
-    let (mut effort, mut outcome) = search_from(setting, slot, &requirement, first);
-    if requirement.inputs == Inputs::One {
-        for &root in roots.iter().filter(|&&root| root != tried) {
-            if !matches!(outcome, Ok(None)) {
-                break;
-            }
-            let start = setting.seeds.input(root).to_vec();
-            let (spent, found) =
-                search_from(setting, slot, &requirement, (root, root, vec![start]));
-            effort += spent;
-            outcome = found;
-        }
+    let (root, parent, tests) = starts(setting, slot, objective.inputs());
+    let mut numbers = vec![(root, parent)];
+    if objective.inputs() == Inputs::One {
+        let others = roots.iter().filter(|&&other| other != root);
+        numbers.extend(others.map(|&other| (other, other)));
     }
-    (effort, outcome)
-}
-
-fn search_from(
-    setting: &Setting<'_>,
-    slot: Slot,
-    requirement: &Requirement,
-    (root, parent, starts): (usize, usize, Vec<Vec<f32>>),
-) -> (Effort, Result<Option<Aimed>, Reason>) {
-    let formula = requirement.goal();
-    let starts: Vec<&[f32]> = starts.iter().map(Vec::as_slice).collect();
-    let report = search(
-        setting.ground.network,
-        &Goal {
-            formula: &formula,
-            inputs: requirement.inputs,
-            root: setting.seeds.input(root),
-            starts: &starts,
-            space: setting.space,
-            means: setting.ground.means.layers(),
-            margin: Margin::default(),
-            most: Some(EACH),
-        },
-    );
-    let outcome = match report.outcome {
-        Outcome::Witness(witness) => Ok(Some(Aimed {
-            slot,
-            root,
-            parent,
-            inputs: witness.inputs,
-        })),
-        Outcome::GaveUp(Reason::NotFound { .. }) => Ok(None),
-        Outcome::GaveUp(reason) => Err(reason),
+    let tests: Vec<&[f32]> = tests.iter().map(Vec::as_slice).collect();
+    let inputs: Vec<&[f32]> = numbers.iter().map(|n| setting.seeds.input(n.0)).collect();
+    let mut origins: Vec<Origin<'_>> = inputs.iter().map(Origin::seed).collect();
+    origins[0].starts = &tests;
+    let objectives = [objective];
+    let objectives = [&objectives[..]];
+    let goal = setting.goal(&objectives, &origins);
+    let engine = match supporting(&goal) {
+        Ok(engine) => engine,
+        Err(reason) => return (Effort::default(), Err(reason)),
+    };
+    let report = engine.search(&goal, &limits.budget(None, Some(EACH)));
+    let aimed = report.found.into_iter().next().map(|found| Aimed {
+        slot,
+        root: numbers[found.origin].0,
+        parent: numbers[found.origin].1,
+        inputs: found.tests,
+    });
+    let outcome = match report.reason {
+        None | Some(Reason::NotFound { .. }) => Ok(aimed),
+        Some(reason) => Err(reason),
     };
     (report.effort, outcome)
 }

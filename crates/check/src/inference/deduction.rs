@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use deepconcolic_criteria::{Change, Pairs};
+use deepconcolic_criteria::{Change, Contrast, Pairs};
 use deepconcolic_language::{Comparison, Formula, Input, Relation, Requirement, Var};
 use deepconcolic_network::{BitSet, Point};
 
@@ -246,9 +246,9 @@ impl Deduction {
     /// Whether a pair is impossible because its demands on the two inputs cannot all be met: the
     /// condition changes, the decision changes, and the other signs stay.
     fn is_torn(&self, places: &[&Facts; 2], pairs: &dyn Pairs, group: usize, slot: usize) -> bool {
-        let (i, j) = pairs.neurons(group, slot);
-        let (before, layer) = pairs.layers(group);
-        let (before, layer) = (Point::Pre(before), Point::Pre(layer));
+        let pair = pairs.requirement(group, slot);
+        let (i, j) = (pair.condition.neuron, pair.decision.neuron);
+        let [before, layer] = [pair.condition, pair.decision].map(|of| Point::Pre(of.layer));
         let of_condition: Vec<&Conjunction> = conjunctions(places, |facts| {
             let within = |&number: &usize| {
                 let points = facts.conjunctions[number].elements();
@@ -264,7 +264,7 @@ impl Deduction {
             let named = named.filter(|&(point, _)| point == before);
             let named: BTreeSet<usize> = named.map(|(_, neuron)| neuron).collect();
             let kept: Vec<usize> = named.into_iter().collect();
-            let goal = pairs.demand(group, slot, &kept).nnf();
+            let goal = pair.formula_about(&kept).nnf();
             self.closes(places, conjunctions, &goal)
         };
         refutes(&of_condition) || refutes(&all())
@@ -374,6 +374,12 @@ fn has(places: &[&Facts; 2], atom: &Atom) -> bool {
 
 /// Whether a neuron cannot change as a pair asks.
 fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -> bool {
+    let mut contrasts = change.contrasts();
+    contrasts.any(|contrast| is_never_shown(places, contrast, layer, neuron))
+}
+
+/// Whether no two inputs show what is asked of a single neuron.
+fn is_never_shown(places: &[&Facts; 2], contrast: Contrast, layer: usize, neuron: usize) -> bool {
     let u = |weight: f64, strict: bool| Atom {
         terms: vec![Term {
             point: Point::Pre(layer),
@@ -383,10 +389,12 @@ fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -
         constant: 0.0,
         strict,
     };
-    match change {
-        Change::Sign => has(places, &u(1.0, false)) || has(places, &u(-1.0, true)),
+    match contrast {
+        Contrast::SignChanges => has(places, &u(1.0, false)) || has(places, &u(-1.0, true)),
+        // Any input together with itself shows it.
+        Contrast::SignStays => false,
         // From l to h, |u| grows by less than the factor.
-        Change::Value(sigma) => {
+        Contrast::Grows(sigma) => {
             let end = |weight: f64| most(places, &u(weight, false).terms);
             // u is at most `high`, and -u at most `low`.
             let (high, low) = (end(1.0), end(-1.0));

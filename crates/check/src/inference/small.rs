@@ -2,7 +2,7 @@
 //! of such inputs. Whatever is inferred from conditions that no input of the region meets must be true of it,
 //! by trying all inputs and all pairs of inputs.
 
-use deepconcolic_criteria::{Change, Pairs, Scope};
+use deepconcolic_criteria::{Change, Changing, Kept, PairRequirement, Pairs};
 use deepconcolic_language::{
     Comparison, Formula, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
@@ -303,33 +303,23 @@ impl Pairs for Trio {
     fn changes(&self) -> (Change, Change) {
         (self.0, self.0)
     }
-    fn scope(&self) -> Scope {
-        Scope::Layer
-    }
     fn layers(&self, _: usize) -> (usize, usize) {
         (0, 1)
     }
     fn neurons(&self, _: usize, slot: usize) -> (usize, usize) {
         (slot, 0)
     }
-    fn demand(&self, _: usize, slot: usize, kept: &[usize]) -> Formula {
-        let changes = |n: usize| match self.0 {
-            Change::Sign => {
-                let [a, b] = [Input::First, Input::Second]
-                    .map(|input| Box::new(compare(&neuron(input, n), 0.0, Relation::Ge)));
-                Formula::Xor(a, b)
-            }
-            // Nothing is told of it here.
-            Change::Value(_) => Formula::And(Vec::new()),
+    fn requirement(&self, _: usize, slot: usize) -> PairRequirement {
+        let changing = |layer: usize, neuron: usize| Changing {
+            layer,
+            neuron,
+            change: self.0,
         };
-        let other = 1 - slot;
-        let [a, b] =
-            [Input::First, Input::Second].map(|input| Box::new(Formula::active(input, 2, other)));
-        let mut all = vec![changes(slot), changes(2)];
-        if kept.contains(&other) {
-            all.push(Formula::Iff(a, b));
+        PairRequirement {
+            condition: changing(0, slot),
+            decision: changing(1, 0),
+            kept: Kept::Layer(2),
         }
-        Formula::And(all)
     }
     fn alike(&self, _: usize, _: usize) -> Vec<usize> {
         vec![0]
@@ -369,7 +359,7 @@ fn pairs_of_neurons_that_are_inferred_impossible_are() {
         }
         let found = refuted(&known, &trio);
         for slot in 0..2 {
-            let met = is_met(&trio.demand(0, slot, &[0, 1]), &region);
+            let met = is_met(&trio.requirement(0, slot).formula(), &region);
             assert!(!(met && found.contains(slot)), "{region:?}");
             impossible += usize::from(!met);
             inferred += usize::from(found.contains(slot));

@@ -11,14 +11,15 @@ use std::path::Path;
 use deepconcolic_campaign::{Limits, Seeds};
 use deepconcolic_check::{Claim, Witnesses};
 use deepconcolic_dataset::write::NpzWriter;
-use deepconcolic_engines::{Effort, Goal, Margin, nearest};
-use deepconcolic_language::Inputs;
+use deepconcolic_engines::{Budget, Effort, Goal, Margin, Origin, named};
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{RequirementTable, SuiteTable};
 use rayon::prelude::*;
 
 use crate::error::Error;
 
+/// The engine that finds the nearest witness.
+const ENGINE: &str = "nearest";
 /// Requirements worked on between two looks at the clock.
 const BATCH: usize = 16;
 /// Passes that one of them may cost.
@@ -159,7 +160,10 @@ fn near(
         return none;
     };
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let Ok(requirement) = witnesses.family.requirement(group, number) else {
+    let Ok(objective) = witnesses.family.objective(group, number) else {
+        return none;
+    };
+    let Some(engine) = named(ENGINE) else {
         return none;
     };
     let Some(root) = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.provenance.root[at])
@@ -167,23 +171,25 @@ fn near(
         return none;
     };
     let root = seeds.input(root);
-    let formula = requirement.goal();
-    let start = input(witnesses, suite, at);
-    let report = nearest(
-        witnesses.network,
-        &Goal {
-            formula: &formula,
-            inputs: Inputs::One,
-            root,
-            starts: &[start],
-            space: witnesses.space,
-            means: witnesses.means.layers(),
-            margin: Margin::default(),
-            most: Some(EACH),
-        },
-    );
-    let near = report.witness().and_then(|witness| {
-        let input = witness.inputs.first()?.clone();
+    let origin = Origin {
+        root,
+        starts: &[input(witnesses, suite, at)],
+    };
+    let goal = Goal {
+        network: witnesses.network,
+        objectives: &[&[objective]],
+        origins: &[origin],
+        space: witnesses.space,
+        means: witnesses.means.layers(),
+        margin: Margin::default(),
+    };
+    let budget = Budget {
+        passes: Some(EACH),
+        ..Budget::default()
+    };
+    let report = engine.search(&goal, &budget);
+    let near = report.witness().and_then(|(found, witness)| {
+        let input = found.tests.first()?.clone();
         let mut wanted: Vec<BitSet> = witnesses
             .family
             .groups()

@@ -2,8 +2,8 @@
 //! search on until every sign that matters is clear of rounding.
 
 use deepconcolic_campaign::FoundPair;
-use deepconcolic_criteria::Pairs;
-use deepconcolic_engines::{Margin, PairSearch};
+use deepconcolic_criteria::{Objective, Pairs};
+use deepconcolic_engines::{Budget, Goal, Margin, Origin, supporting};
 use deepconcolic_geometry::Extent;
 
 use super::work::Work;
@@ -30,21 +30,11 @@ impl Work<'_> {
 
     fn both_ends_firmer(&self, pairs: &dyn Pairs, found: &FoundPair) -> Vec<FoundPair> {
         let (group, slot) = (found.slot.group as usize, found.slot.slot as usize);
-        let (before, layer) = pairs.layers(group);
-        let (condition, decision) = pairs.changes();
-        let search = PairSearch {
-            network: self.stage.network,
-            before,
-            layer,
-            condition,
-            decision,
-            scope: pairs.scope(),
-            space: self.stage.space,
-            means: self.stage.means.layers(),
-            margin: Margin::default(),
-            most: Some(EACH),
+        let pair = Objective::PairOfChanges(pairs.requirement(group, slot));
+        let budget = Budget {
+            attempt: Some(EACH),
+            ..Budget::default()
         };
-        let (i, j) = pairs.neurons(group, slot);
         let seed = self.stage.seeds.input(found.root);
         let from = |start: &Vec<f32>| {
             // A box belongs to no seed; it is the one that the start lies in.
@@ -52,11 +42,25 @@ impl Work<'_> {
                 Extent::Boxes(_) => start,
                 Extent::Balls(_) | Extent::Domain => seed,
             };
-            let harvest = search.meeting(root, start, i, j).ok()?;
-            let made = harvest.pairs.first()?;
+            let goal = Goal {
+                network: self.stage.network,
+                objectives: &[std::slice::from_ref(&pair)],
+                origins: &[Origin {
+                    root,
+                    starts: &[start],
+                }],
+                space: self.stage.space,
+                means: self.stage.means.layers(),
+                margin: Margin::default(),
+            };
+            let report = supporting(&goal).ok()?.search(&goal, &budget);
+            let (made, witness) = report.witness()?;
+            let [first, second] = made.inputs(witness)[..] else {
+                return None;
+            };
             Some(FoundPair {
                 slot: found.slot,
-                inputs: [made.first, made.second].map(|test| harvest.tests[test].clone()),
+                inputs: [first.to_vec(), second.to_vec()],
                 root: found.root,
             })
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use deepconcolic_campaign::Campaign;
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::{Change, Pairs};
+use deepconcolic_criteria::{Change, Contrast, Pairs};
 use deepconcolic_language::{
     Comparison, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
@@ -161,7 +161,7 @@ impl Work<'_> {
                     name: None,
                     quantifier: Quantifier::Exists,
                     inputs: Inputs::Two,
-                    formula: pairs.demand(group, slot, &kept),
+                    formula: pairs.requirement(group, slot).formula_about(&kept),
                 };
                 (at(group, slot), requirement)
             });
@@ -265,25 +265,29 @@ fn keep_first(open: &mut [BitSet], most: usize) -> Vec<BitSet> {
 
 /// What must be impossible for a neuron not to change, as far as the range of its values seen leaves
 /// that open.
-fn questions(
-    layer: usize,
-    neuron: usize,
-    change: Change,
-    [low, high]: [f32; 2],
-) -> Vec<Requirement> {
-    let question = |relation: Relation, end: f64| {
-        let mut linear = Linear::variable(Var::u(Input::First, layer + 2, neuron));
-        linear.constant = 0.0 - end;
-        exists(Comparison { linear, relation })
-    };
+fn questions(layer: usize, neuron: usize, change: Change, range: [f32; 2]) -> Vec<Requirement> {
+    let contrasts = change.contrasts();
+    contrasts
+        .flat_map(|contrast| conditions(contrast, range))
+        .map(|(relation, end)| {
+            let mut linear = Linear::variable(Var::u(Input::First, layer + 2, neuron));
+            linear.constant = 0.0 - end;
+            exists(Comparison { linear, relation })
+        })
+        .collect()
+}
+
+/// Which ends u must not reach for a neuron never to show what is asked of it.
+fn conditions(contrast: Contrast, [low, high]: [f32; 2]) -> Vec<(Relation, f64)> {
     let (low, high) = (f64::from(low), f64::from(high));
-    match change {
-        Change::Sign if low >= 0.0 => vec![question(Relation::Lt, 0.0)],
-        Change::Sign if high < 0.0 => vec![question(Relation::Ge, 0.0)],
-        Change::Sign => Vec::new(),
-        Change::Value(sigma) => {
+    match contrast {
+        Contrast::SignChanges if low >= 0.0 => vec![(Relation::Lt, 0.0)],
+        Contrast::SignChanges if high < 0.0 => vec![(Relation::Ge, 0.0)],
+        // Any input together with itself shows that a sign stays.
+        Contrast::SignChanges | Contrast::SignStays => Vec::new(),
+        Contrast::Grows(factor) => {
             // As much room on either side, as factors.
-            let room = |least: f64, most: f64| (0.999 * sigma * least / most).sqrt();
+            let room = |least: f64, most: f64| (0.999 * factor * least / most).sqrt();
             let (below, above) = if low > 0.0 {
                 let room = room(low, high);
                 (low / room, high * room)
@@ -296,7 +300,7 @@ fn questions(
             if !(below < low && high < above) {
                 return Vec::new();
             }
-            vec![question(Relation::Le, below), question(Relation::Ge, above)]
+            vec![(Relation::Le, below), (Relation::Ge, above)]
         }
     }
 }

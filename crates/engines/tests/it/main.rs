@@ -1,5 +1,6 @@
 //! The engine against a slow reference, and its witnesses against plain execution.
 
+mod every_engine;
 mod mlp;
 mod nearest;
 mod pairs;

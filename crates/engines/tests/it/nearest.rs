@@ -1,6 +1,7 @@
 //! Distances in the seed's cell equal those of a dense program with every row.
 
-use deepconcolic_engines::{Goal, Margin, Outcome, Reason, Report, nearest, paper_step};
+use deepconcolic_criteria::Objective;
+use deepconcolic_engines::{Budget, Goal, Margin, Origin, Reason, Report, named};
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_language::{Formula, Input, Inputs, Linear, Relation, Var};
 use deepconcolic_network::{Network, Pass, Point};
@@ -46,21 +47,21 @@ impl Case {
     }
 
     fn ask(&self, formula: &Formula, inputs: Inputs, paper: bool) -> Report {
-        let goal = Goal {
-            formula,
+        let objective = Objective::Formula {
+            formula: formula.clone(),
             inputs,
-            root: &self.seed,
-            starts: &[&self.seed],
+        };
+        let seed = self.seed.as_slice();
+        let goal = Goal {
+            network: &self.network,
+            objectives: &[&[objective]],
+            origins: &[Origin::seed(&seed)],
             space: &self.space,
             means: &[],
             margin: Margin::default(),
-            most: None,
         };
-        if paper {
-            paper_step(&self.network, &goal, &self.seed)
-        } else {
-            nearest(&self.network, &goal)
-        }
+        let engine = named(if paper { "paper" } else { "nearest" }).unwrap();
+        engine.search(&goal, &Budget::default())
     }
 }
 
@@ -100,8 +101,9 @@ fn agree(report: &Report, expect: impl Fn(f64) -> Answer) -> Result<(), String> 
     else {
         return Ok(());
     };
-    match (&report.outcome, expected) {
-        (Outcome::Witness(witness), Some(expected)) => {
+    let witness = report.witness().map(|(_, witness)| witness);
+    match (witness, expected) {
+        (Some(witness), Some(expected)) => {
             let bound = witness.bound.ok_or("no bound")?;
             // Where a row is nearly level, ten margins are a distance of their own.
             let steep = slightly_more.map_or(1.0, |more| (more - expected).max(0.0));
@@ -114,11 +116,13 @@ fn agree(report: &Report, expect: impl Fn(f64) -> Answer) -> Result<(), String> 
                 Err(format!("{witness:?} but the reference says {expected}"))
             }
         }
-        (Outcome::GaveUp(Reason::NotFound { infeasible: 1, .. }), None) => Ok(()),
+        (None, None) if matches!(report.reason, Some(Reason::NotFound { infeasible: 1, .. })) => {
+            Ok(())
+        }
         // At the edge of feasibility margins decide, and the last bits of an execution.
-        (Outcome::Witness(_), None) if slightly_less.is_some() => Ok(()),
-        (Outcome::GaveUp(_), _) if slightly_more.is_none() => Ok(()),
-        (outcome, expected) => Err(format!("{outcome:?} but the reference says {expected:?}")),
+        (Some(_), None) if slightly_less.is_some() => Ok(()),
+        (None, _) if slightly_more.is_none() => Ok(()),
+        (_, expected) => Err(format!("{report:?} but the reference says {expected:?}")),
     }
 }
 
@@ -156,7 +160,10 @@ fn check_neuron(case: &Case, layer: usize, neuron: usize, paper: bool) -> Result
 /// The bound is below the distance of every witness between the seed and the one that was found: they lie
 /// in the same cell, since cells are convex, and meet the formula by less than the margin.
 fn not_above_nearer(case: &Case, formula: &Formula, report: &Report) -> Result<(), String> {
-    let Some((witness, bound)) = report.witness().and_then(|w| Some((w, w.bound?))) else {
+    let Some((found, witness)) = report.witness() else {
+        return Ok(());
+    };
+    let (input, Some(bound)) = (&found.tests[0], witness.bound) else {
         return Ok(());
     };
     let Formula::Compare(comparison) = formula else {
@@ -170,7 +177,7 @@ fn not_above_nearer(case: &Case, formula: &Formula, report: &Report) -> Result<(
         comparison.relation.holds(&left, &0.0)
     };
     let between = |part: f64| -> Vec<f32> {
-        let ends = case.seed.iter().zip(&witness.inputs[0]);
+        let ends = case.seed.iter().zip(input);
         ends.map(|(&a, &b)| (f64::from(a) + part * f64::from(b - a)) as f32)
             .collect()
     };

@@ -1,7 +1,7 @@
 //! Pairs found in numbers are pairs by definition.
 
-use deepconcolic_criteria::{Change, Scope};
-use deepconcolic_engines::{Harvest, Margin, PairLimits, PairSearch};
+use deepconcolic_criteria::{Change, Changing, Kept, Objective, PairRequirement};
+use deepconcolic_engines::{Budget, Found, Goal, Margin, Origin, named};
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_network::{Network, Pass, Point};
 use deepconcolic_testing::{Family, Random, network};
@@ -20,28 +20,25 @@ fn changes(change: Change, first: f32, second: f32) -> bool {
     }
 }
 
-fn check(search: &PairSearch<'_>, harvest: &Harvest) {
-    for pair in &harvest.pairs {
-        let (one, two) = (&harvest.tests[pair.first], &harvest.tests[pair.second]);
-        for test in [one, two] {
-            assert_eq!(search.space.violation(test, &harvest.tests[0]), None);
+fn check(goal: &Goal<'_>, found: &Found, changing: (Change, Change), pairs: &[(usize, usize)]) {
+    for witness in &found.witnesses {
+        let inputs = found.inputs(witness);
+        let (condition, decision) = pairs[witness.objective];
+        for test in &inputs {
+            assert_eq!(goal.space.violation(test, &found.tests[0]), None);
         }
-        let [a, b] = [one, two].map(|x| u(search.network, x, search.before));
-        assert!(changes(
-            search.condition,
-            a[pair.condition],
-            b[pair.condition]
-        ));
+        let [a, b] = [inputs[0], inputs[1]].map(|x| u(goal.network, x, 0));
+        assert!(changes(changing.0, a[condition], b[condition]));
         let flipped: Vec<usize> = (0..a.len())
             .filter(|&n| (a[n] >= 0.0) != (b[n] >= 0.0))
             .collect();
-        match search.condition {
-            Change::Sign => assert_eq!(flipped, [pair.condition]),
+        match changing.0 {
+            Change::Sign => assert_eq!(flipped, [condition]),
             Change::Value(_) => assert!(flipped.is_empty()),
         }
-        let [a, b] = [one, two].map(|x| u(search.network, x, search.layer)[pair.decision]);
-        assert!(changes(search.decision, a, b));
-        if search.decision != Change::Sign {
+        let [a, b] = [inputs[0], inputs[1]].map(|x| u(goal.network, x, 1)[decision]);
+        assert!(changes(changing.1, a, b));
+        if changing.1 != Change::Sign {
             assert!(!changes(Change::Sign, a, b));
         }
     }
@@ -55,18 +52,6 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
         let n = network.input_elements();
         let domain = Domain::uniform(n, 0.0, 1.0).unwrap();
         let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(0.5));
-        let search = PairSearch {
-            network: &network,
-            before: 0,
-            layer: 1,
-            condition,
-            decision,
-            scope: Scope::Layer,
-            space: &space,
-            means: &[],
-            margin: Margin::default(),
-            most: None,
-        };
         let mut random = Random::new(seed);
         let seeds: Vec<Vec<f32>> = (0..20)
             .map(|_| random.list(n, 0.0, 1.0).iter().map(|x| *x as f32).collect())
@@ -77,11 +62,34 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
             .flat_map(|i| (0..sizes[1]).map(move |j| (i, j)))
             .collect();
         let before = closed;
-        let parts: Vec<Vec<(usize, usize)>> = open.chunks(7).map(<[_]>::to_vec).collect();
+        let changing = |layer: usize, neuron: usize, change: Change| Changing {
+            layer,
+            neuron,
+            change,
+        };
+        let objective = |&(i, j): &(usize, usize)| {
+            Objective::PairOfChanges(PairRequirement {
+                condition: changing(0, i, condition),
+                decision: changing(1, j, decision),
+                kept: Kept::Layer(sizes[0]),
+            })
+        };
+        let objectives: Vec<Objective> = open.iter().map(objective).collect();
+        let parts: Vec<&[Objective]> = objectives.chunks(7).collect();
+        let origins: Vec<Origin<'_>> = seeds.iter().map(Origin::seed).collect();
+        let goal = Goal {
+            network: &network,
+            objectives: &parts,
+            origins: &origins,
+            space: &space,
+            means: &[],
+            margin: Margin::default(),
+        };
+        let engine = named("pairs").unwrap();
         let mut found = Vec::new();
-        for (_, harvest) in search.cover(&seeds, &parts, PairLimits::default()).unwrap() {
-            check(&search, &harvest);
-            found.extend(harvest.pairs.iter().map(|p| (p.condition, p.decision)));
+        for part in engine.search(&goal, &Budget::default()).found {
+            check(&goal, &part, (condition, decision), &open);
+            found.extend(part.witnesses.iter().map(|w| open[w.objective]));
         }
         // Each pair at most once, and none that was not asked for.
         closed += found.len();

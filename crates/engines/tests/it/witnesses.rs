@@ -1,6 +1,7 @@
 //! Every witness survives plain execution, whatever the network and the formula.
 
-use deepconcolic_engines::{Goal, Margin, Outcome, Report, nearest, search};
+use deepconcolic_criteria::Objective;
+use deepconcolic_engines::{Budget, Goal, Margin, Origin, Report, named};
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_language::{Formula, Input, Inputs, Linear, Relation, Var};
 use deepconcolic_network::{Layer, Network, Pass, Point};
@@ -29,17 +30,19 @@ fn ask(
     root: &[f32],
     space: &SearchSpace,
 ) -> [Report; 2] {
-    let goal = Goal {
-        formula,
+    let objective = Objective::Formula {
+        formula: formula.clone(),
         inputs,
-        root,
-        starts: &[root],
+    };
+    let goal = Goal {
+        network,
+        objectives: &[&[objective]],
+        origins: &[Origin::seed(&root)],
         space,
         means: &[],
         margin: Margin::default(),
-        most: None,
     };
-    [search(network, &goal), nearest(network, &goal)]
+    ["walk", "nearest"].map(|name| named(name).unwrap().search(&goal, &Budget::default()))
 }
 
 proptest! {
@@ -57,10 +60,11 @@ proptest! {
                     let neuron = usize::from(neuron) % network.layers()[layer].neurons();
                     let formula = Formula::active(Input::First, layer + 2, neuron);
                     for report in ask(&network, &formula, Inputs::One, &root, &space) {
-                        if let Some(witness) = report.witness() {
-                            let found = u(&network, &witness.inputs[0], layer)[neuron];
-                            prop_assert!(found >= 1e-6, "{family:?} {norm} {found}");
-                            let wrong = space.violation(&witness.inputs[0], &root);
+                        if let Some((found, _)) = report.witness() {
+                            let input = &found.tests[0];
+                            let value = u(&network, input, layer)[neuron];
+                            prop_assert!(value >= 1e-6, "{family:?} {norm} {value}");
+                            let wrong = space.violation(input, &root);
                             prop_assert_eq!(wrong, None);
                         }
                     }
@@ -91,15 +95,15 @@ proptest! {
             parts.push(Formula::Xor(a, b));
             let formula = Formula::And(parts);
             for report in ask(&network, &formula, Inputs::Two, &root, &space) {
-                let Some(witness) = report.witness() else { continue };
+                let Some((found, _)) = report.witness() else { continue };
                 let differing = |layer: usize| -> Vec<usize> {
-                    let [one, two] = [0, 1].map(|x| u(&network, &witness.inputs[x], layer));
+                    let [one, two] = [0, 1].map(|x| u(&network, &found.tests[x], layer));
                     let differs = |n: &usize| (one[*n] >= 0.0) != (two[*n] >= 0.0);
                     (0..one.len()).filter(differs).collect()
                 };
                 prop_assert_eq!(differing(0), vec![i]);
                 prop_assert!(differing(1).contains(&j));
-                for input in &witness.inputs {
+                for input in &found.tests {
                     prop_assert_eq!(space.violation(input, &root), None);
                 }
             }
@@ -143,8 +147,8 @@ fn disjunctions_and_cardinalities_take_the_nearest_parts() {
         };
         let [report, nearest] = ask(&network, &formula, Inputs::One, &root, &space);
         for report in [report, nearest] {
-            let witness = report.witness().expect("one more or one fewer is near");
-            let then = u(&network, &witness.inputs[0], 0);
+            let (found, _) = report.witness().expect("one more or one fewer is near");
+            let then = u(&network, &found.tests[0], 0);
             let count = then.iter().filter(|u| **u >= 0.0).count();
             assert!(relation.holds(&count, &now));
         }
@@ -159,9 +163,7 @@ fn what_cannot_be_handled_is_named() {
     let u = Linear::variable(Var::u(Input::First, 2, 0));
     let equation = Formula::compare(u, Relation::Eq);
     for report in ask(&network, &equation, Inputs::One, &root, &space) {
-        let Outcome::GaveUp(reason) = report.outcome else {
-            panic!("an equation was met");
-        };
+        let reason = report.reason.expect("an equation was met");
         assert!(reason.to_string().contains("u[x1][2,0] = 0"), "{reason}");
     }
 }
