@@ -9,6 +9,7 @@ mod eval;
 mod exit;
 mod inspect;
 mod interrupt;
+mod merge;
 mod replay;
 mod run;
 mod verify;
@@ -37,6 +38,7 @@ enum Command {
     Eval(eval::Eval),
     Coverage(Box<coverage::Coverage>),
     Run(Box<run::Run>),
+    Merge(merge::Merge),
     Replay(replay::Replay),
     Verify(verify::Verify),
     Check(check::Check),
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Coverage(coverage) => coverage.run(),
         Command::Demo(demo) => demo.run(),
         Command::Run(run) => run.run(),
+        Command::Merge(merge) => merge.run(),
         Command::Replay(replay) => replay.run(),
         Command::Verify(verify) => verify.run(),
         Command::Check(check) => check.run(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use deepconcolic::{Cancel, Event, Job, OnDamage, SeedRequest, Session, Stop, Summary};
+use deepconcolic::{Cancel, Event, Job, OnDamage, Partition, SeedRequest, Session, Stop, Summary};
 use deepconcolic_report::{Reporter, Saved, form};
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
@@ -95,6 +95,9 @@ pub struct Run {
     /// The domain of every input element (default: 0..1 for images, else the observed ranges)
     #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    /// Look only for part I of N of the requirements, I from 1: `merge` joins what N such runs found
+    #[arg(long, value_name = "I/N")]
+    pub partition: Option<Partition>,
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub rng_seed: u64,
@@ -195,6 +198,7 @@ impl Run {
             profile: self.profile.clone(),
             domain: self.domain.clone(),
             rng_seed: self.rng_seed,
+            partition: self.partition,
             needs_verdicts: self.fail_on_adversarial,
             command: deepconcolic::command_line(),
             ..Job::default()

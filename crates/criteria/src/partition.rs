@@ -39,7 +39,7 @@ impl Partition {
     }
 
     /// A group of which only the requirements of the part are required.
-    fn of_group(self, group: &Group) -> Group {
+    pub fn of_group(self, group: &Group) -> Group {
         let required: Vec<usize> = group.void.complement().iter().collect();
         let cut = |part: usize| required.len() * part / self.of;
         let mut void = BitSet::new(group.slots()).complement();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deepconcolic_campaign::Strategy;
-use deepconcolic_criteria::{Parameters, Rule};
+use deepconcolic_criteria::{Parameters, Partition, Rule};
 use deepconcolic_geometry::Norm;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,8 @@ pub struct Job {
     pub profile: Option<PathBuf>,
     /// The domain of every input element, `LO..HI`; without it, 0..1 for images, else the observed ranges.
     pub domain: Option<String>,
+    /// Look only for a part of the requirements; [`Merge`](crate::Merge) joins what the parts found.
+    pub partition: Option<Partition>,
     /// Seed of the random numbers.
     pub rng_seed: u64,
     /// Refuse a model whose answer nobody has said how to read, since no test could be found adversarial.
@@ -151,6 +153,7 @@ impl Default for Job {
             max_executions: None,
             profile: None,
             domain: None,
+            partition: None,
             rng_seed: 0,
             needs_verdicts: false,
             command: Vec::new(),

@@ -45,7 +45,8 @@
 //!
 //! A session made by [`Session::create`] keeps a journal in a folder and can be resumed there after it was stopped or
 //! killed; [`Conclusion::write`] leaves the results beside it, and [`check`] judges such a folder from its files
-//! alone. A [`Cancel`] ends a session from another thread. Nothing here prints or exits.
+//! alone. Runs that each took a part of the requirements, on as many machines, are one run after [`Merge`]. A
+//! [`Cancel`] ends a session from another thread. Nothing here prints or exits.
 
 mod audit;
 mod conclude;
@@ -57,6 +58,7 @@ mod event;
 mod folder;
 mod inspect;
 mod job;
+mod merge;
 mod model;
 mod plan;
 mod prepare;
@@ -71,6 +73,8 @@ mod verify;
 
 /// Why a session ended, and the stages it goes through.
 pub use deepconcolic_campaign::{Stage, Stop};
+/// One of several parts of the requirements.
+pub use deepconcolic_criteria::Partition;
 /// How outputs are read.
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures.
@@ -89,6 +93,7 @@ pub use event::{Event, Progress};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
 pub use inspect::{HiddenLayer, Inspection, TensorReport};
 pub use job::{Job, Radius, STRATEGIES, SeedRequest};
+pub use merge::Merge;
 pub use prepare::Prepared;
 pub use replay::{Replay, ReplayReport};
 pub use session::{Cancel, Listener, Session};

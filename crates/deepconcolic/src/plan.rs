@@ -118,8 +118,23 @@ pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, 
         .transpose()
 }
 
-/// What is required.
+/// What is required: all that the criterion or the file asks for, or a part of it.
 pub fn family(
+    settings: &Settings,
+    network: &Network,
+    decision: &Decision,
+    seeds: &[Vec<f32>],
+    units: &InputSpace,
+    profile: Option<&Profile>,
+) -> Result<Box<dyn Family>, Error> {
+    let family = whole_family(settings, network, decision, seeds, units, profile)?;
+    Ok(match settings.partition {
+        Some(partition) => partition.restrict(family),
+        None => family,
+    })
+}
+
+fn whole_family(
     settings: &Settings,
     network: &Network,
     decision: &Decision,

@@ -65,8 +65,7 @@ impl Job {
         let radius = self.search_radius()?;
         let criterion = self.criterion.as_deref().map(criterion::find).transpose()?;
         let loaded = model::load(&self.model)?;
-        let told = loaded.notes.iter().cloned().map(Event::Note);
-        told.for_each(&mut *tell);
+        (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
         let digest = model::digest(&loaded);
         let Loaded {
             network, sha256, ..
@@ -107,6 +106,7 @@ impl Job {
             profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,
             knobs: self.parameters.clone(),
+            partition: self.partition,
             radius,
             region: match &self.region {
                 Some(path) => {
@@ -319,7 +319,7 @@ impl Job {
 }
 
 /// What the user should know about how outputs are read.
-fn decision_notes(decision: &Decision) -> Option<String> {
+pub fn decision_notes(decision: &Decision) -> Option<String> {
     match decision.rule() {
         Some(_) => decision.note(),
         None => Some(format!(
@@ -329,7 +329,7 @@ fn decision_notes(decision: &Decision) -> Option<String> {
     }
 }
 
-fn not_finite(choice: &Choice) -> Option<String> {
+pub fn not_finite(choice: &Choice) -> Option<String> {
     (!choice.not_finite.is_empty()).then(|| {
         format!(
             "the model's output is NaN or infinite for {} of the samples looked at for seeds, which are not \

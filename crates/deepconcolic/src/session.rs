@@ -405,6 +405,7 @@ impl Session {
             judgements: &judgements,
             proven: &self.proven,
             settings: self.settings,
+            passes: self.campaign.passes(),
             minimise: self.job.minimise,
             command: self.job.command,
             limits: Limits {
@@ -484,7 +485,8 @@ impl Opened {
 }
 
 impl Prepared {
-    fn subject(&self) -> Result<Subject, Error> {
+    /// What a campaign works on.
+    pub(crate) fn subject(&self) -> Result<Subject, Error> {
         Ok(Subject {
             network: Arc::clone(&self.network),
             family: Arc::clone(&self.family),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use deepconcolic_check::{Digest, hex, sha256};
-use deepconcolic_criteria::{LipschitzOutput, Parameters, Rule, Scope, Selection};
+use deepconcolic_criteria::{LipschitzOutput, Parameters, Partition, Rule, Scope, Selection};
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_geometry::{Domain, Norm};
@@ -348,6 +348,9 @@ pub struct Settings {
     pub profile_data: Option<PathBuf>,
     /// Parameters of the criterion, the norm, the neurons chosen.
     pub knobs: CriterionSettings,
+    /// The part of the requirements that is required, if not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
     /// The radius of the search region; none for the domain or boxes.
     #[serde(serialize_with = "finite::option")]
     pub radius: Option<f64>,

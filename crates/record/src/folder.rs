@@ -174,8 +174,8 @@ fn sweep(path: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// The settings that are not the same.
-fn differences(found: &Value, given: &Value) -> Vec<String> {
+/// The settings that are not the same, each in words.
+pub fn differences(found: &Value, given: &Value) -> Vec<String> {
     let empty = serde_json::Map::new();
     let (found, given) = (
         found.as_object().unwrap_or(&empty),

@@ -15,7 +15,7 @@ mod summary;
 
 pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_adversarial};
 pub use error::{ArchiveError, Lost};
-pub use folder::RunFolder;
+pub use folder::{RunFolder, differences};
 pub use journal::{Entry, Journal, OnDamage, Proof, Step};
 pub use part::Part;
 pub use provenance::{Misfit, ProvenanceColumns};

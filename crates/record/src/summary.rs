@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use deepconcolic_criteria::Rule;
+use deepconcolic_criteria::{Partition, Rule};
 use deepconcolic_dataset::write::AtomicFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +27,9 @@ pub struct Summary {
     pub model: ModelSummary,
     /// The criterion, or the requirement file.
     pub criterion: String,
+    /// The part of the requirements that was required, if not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
     /// The norm of distances.
     pub norm: String,
     /// The radius of the search region; none for the domain or boxes.

@@ -98,7 +98,10 @@ fn scope(opened: &Opened) -> Vec<String> {
         (lower, _) => format!("a range for each of {} elements", lower.len()),
     };
     let mut lines = vec![
-        format!("{what}: {total} requirements"),
+        match settings.partition {
+            Some(partition) => format!("{what}, part {partition}: {total} requirements"),
+            None => format!("{what}: {total} requirements"),
+        },
         format!("tests {place}, distances in {norm}; domain {ends}"),
         format!("seeds ({}): {}", seeds.len(), few(&settings.seeds)),
         format!("model of SHA-256 {}", opened.sha256),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use deepconcolic_campaign::oracle::Judgement;
-use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Stop, sanity};
+use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
 use deepconcolic_check::{Audit, Witnesses};
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
@@ -123,6 +123,8 @@ pub struct Ended<'a> {
     pub judgements: &'a [Judgement],
     pub proven: &'a Proven,
     pub settings: Value,
+    /// Work done.
+    pub passes: Passes,
     pub minimise: bool,
     pub command: Vec<String>,
     pub limits: Limits<'a>,
@@ -157,7 +159,7 @@ impl Ended<'_> {
         notes.extend_from_slice(self.campaign.reasons());
         notes.extend_from_slice(&self.proven.notes);
         notes.extend(self.proven.open_notes(&open));
-        let mut passes = self.campaign.passes();
+        let mut passes = self.passes;
         let nearest = self.minimise.then(|| {
             let seeds = &prepared.seeds;
             let done = minimise(&witnesses, seeds, &suite, &table, &self.limits);

@@ -84,6 +84,7 @@ pub fn conclude(facts: &Facts<'_>, record: Record) -> Summary {
             Some(file) => file.name.clone(),
             None => settings.criterion.clone().unwrap_or_default(),
         },
+        partition: settings.partition,
         norm: settings.knobs.norm.name().into(),
         radius: settings.radius,
         domain: settings.domain.words.clone(),

@@ -177,6 +177,11 @@ fn asked(text: &mut String, page: &Page<'_>) {
         }
         None => row(text, "criterion", &cell(&summary.criterion)),
     }
+    if let Some(partition) = settings.partition {
+        let words =
+            format!("{partition} of the requirements; those of other parts are not counted");
+        row(text, "part", &words);
+    }
     if let Some(words) = &settings.profile {
         row(text, "bounds of neurons from", &cell(words));
     }

@@ -59,6 +59,13 @@ impl Bounds {
         known.places |= 1 << place;
     }
 
+    /// Enters a bound over the whole search region; of several the least holds.
+    pub fn enter_whole(&mut self, slot: Slot, bound: f32) {
+        let most = f64::from(bound);
+        let known = self.0.entry(slot).or_insert(Known { most, places: 1 });
+        known.most = known.most.min(most);
+    }
+
     /// Keeps what is known of all places, which together hold the search region.
     pub fn conclude(&mut self, places: usize) {
         self.0

@@ -5,6 +5,7 @@ mod balls;
 mod bounds;
 mod consult;
 mod firm;
+mod joined;
 mod obstacles;
 mod pairs;
 mod recall;
@@ -107,7 +108,8 @@ impl Proven {
         })
     }
 
-    fn refute(&mut self, family: &dyn Family, slot: Slot, certificate: i32) {
+    /// Enters that a requirement is infeasible, by a certificate.
+    pub fn refute(&mut self, family: &dyn Family, slot: Slot, certificate: i32) {
         let groups = family.groups();
         self.certificates.resize_with(groups.len(), Vec::new);
         let numbers = &mut self.certificates[slot.group as usize];

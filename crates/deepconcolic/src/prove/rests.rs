@@ -45,10 +45,10 @@ impl Proven {
 }
 
 /// Certificates in their order.
-struct Order<'a> {
-    network: &'a Network,
-    family: &'a dyn Family,
-    accepted: &'a [(i32, Accepted)],
+pub(super) struct Order<'a> {
+    pub network: &'a Network,
+    pub family: &'a dyn Family,
+    pub accepted: &'a [(i32, Accepted)],
 }
 
 impl Order<'_> {
@@ -87,7 +87,7 @@ impl Order<'_> {
     }
 
     /// Of some requirements those that follow.
-    fn refuted(&self, facts: &ProvenFacts, slots: &[BitSet]) -> Vec<BitSet> {
+    pub fn refuted(&self, facts: &ProvenFacts, slots: &[BitSet]) -> Vec<BitSet> {
         let groups = slots.iter().enumerate();
         let refuted = groups.map(|(group, slots)| {
             if let Some(pairs) = self.family.pairs() {

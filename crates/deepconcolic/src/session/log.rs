@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict};
-use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage};
+use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
 use deepconcolic_record::{Entry, Journal, Proof, Step};
 
 use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
@@ -178,30 +178,7 @@ impl Log {
     /// Judges the tests that are new.
     fn judge(&mut self, campaign: &Campaign) -> Result<(), Error> {
         let new = &campaign.suite().tests()[self.judgements.len()..];
-        if !new.is_empty() {
-            let prepared = &self.prepared;
-            let references = prepared.reference.as_ref().unwrap_or(&prepared.data);
-            let references = samples::inputs(references, &prepared.decision)?;
-            let oracle = Oracle::new(
-                &references,
-                prepared.space.norm,
-                &prepared.space.units,
-                prepared.settings.adversarial_radius,
-                &prepared.decision,
-            );
-            let inputs: Vec<f32> = new.iter().flat_map(|t| &t.input).copied().collect();
-            let predictions: Vec<_> = new.iter().map(|t| t.prediction.clone()).collect();
-            // The root is near, if the data are the references.
-            let hints: Vec<Option<usize>> = new
-                .iter()
-                .map(|t| match prepared.reference {
-                    Some(_) => None,
-                    None => Some(prepared.seeds.index(t.provenance.root)),
-                })
-                .collect();
-            let judged = oracle.judge(&prepared.network, &inputs, &predictions, &hints);
-            self.judgements.extend(judged);
-        }
+        self.judgements.extend(self.prepared.judge(new)?);
         self.watch.lap(|times| &mut times.oracle);
         Ok(())
     }
@@ -221,5 +198,32 @@ impl Log {
                 .deadline
                 .map(|end| end.saturating_duration_since(Instant::now())),
         }
+    }
+}
+
+impl Prepared {
+    /// What the oracle says of tests.
+    pub(crate) fn judge(&self, tests: &[Test]) -> Result<Vec<Judgement>, Error> {
+        if tests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let references = self.reference.as_ref().unwrap_or(&self.data);
+        let references = samples::inputs(references, &self.decision)?;
+        let oracle = Oracle::new(
+            &references,
+            self.space.norm,
+            &self.space.units,
+            self.settings.adversarial_radius,
+            &self.decision,
+        );
+        let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
+        let predictions: Vec<_> = tests.iter().map(|t| t.prediction.clone()).collect();
+        // The root is near, if the data are the references.
+        let hint = |test: &Test| match self.reference {
+            Some(_) => None,
+            None => Some(self.seeds.index(test.provenance.root)),
+        };
+        let hints: Vec<Option<usize>> = tests.iter().map(hint).collect();
+        Ok(oracle.judge(&self.network, &inputs, &predictions, &hints))
     }
 }

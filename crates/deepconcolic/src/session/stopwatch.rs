@@ -36,6 +36,17 @@ impl Stopwatch {
         self.times.ascend += seconds;
     }
 
+    /// Takes in the time of another run.
+    pub fn add(&mut self, other: Times) {
+        self.before += other.total;
+        self.times.measure += other.measure;
+        self.times.ascend += other.ascend;
+        self.times.symbolic += other.symbolic;
+        self.times.prove += other.prove;
+        self.times.oracle += other.oracle;
+        self.times.controls += other.controls;
+    }
+
     /// Seconds of earlier sittings.
     pub fn before(&self) -> f64 {
         self.before

@@ -9,6 +9,7 @@ mod edits;
 mod journal;
 mod kills;
 mod onnx;
+mod parts;
 mod pictures;
 mod pipes;
 mod proofs;

@@ -1,0 +1,327 @@
+//! The parts of a merge: what each brings, and whether what it says of itself is so.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use deepconcolic_campaign::{
+    AddedPair, Campaign, Passes, Round, Seeds, Stage, Stop, TestId, TestRef,
+};
+use deepconcolic_check::{Digest, Slot};
+use deepconcolic_criteria::{Group, Partition};
+use deepconcolic_record::{Entry, Part, RequirementTable, State, SuiteTable, Times};
+
+use super::entry;
+use crate::error::Error;
+use crate::folder::certificates::EXTENSION;
+use crate::folder::{CERTIFICATES, REQUIREMENTS, SUITE, SUMMARY};
+use crate::prepare::Prepared;
+use crate::prove::Proven;
+use crate::settings::Settings;
+
+/// A part with its settings.
+pub struct Worker {
+    pub part: Part,
+    pub settings: Settings,
+    identity: Digest,
+}
+
+/// Opens folders, in an order that is theirs. One that holds the same work as another is left out.
+pub fn open(paths: &[PathBuf]) -> Result<Vec<Worker>, Error> {
+    let mut workers = Vec::new();
+    for path in paths {
+        let part = Part::read(path, SUMMARY, CERTIFICATES, EXTENSION)?;
+        let settings = Settings::read(&part.settings)
+            .map_err(|why| Error::Request(format!("{}: {why}", path.display())))?;
+        workers.push(Worker {
+            identity: part.identity(),
+            part,
+            settings,
+        });
+    }
+    // Which of two folders with the same work is used does not matter, but for what it says of times.
+    workers.sort_by(|a, b| (a.order(), &a.part.path).cmp(&(b.order(), &b.part.path)));
+    workers.dedup_by_key(|worker| worker.identity);
+    if workers.is_empty() {
+        return Err(Error::Request("there is no part to merge".into()));
+    }
+    Ok(workers)
+}
+
+/// Certificates of all parts with where each lies, each once.
+pub fn certificates(workers: &[Worker]) -> Vec<(String, &[u8])> {
+    let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
+    let mut all = Vec::new();
+    for worker in workers {
+        for (name, bytes) in &worker.part.certificates {
+            if seen.insert(bytes) {
+                let path = worker.part.path.join(CERTIFICATES).join(name);
+                all.push((path.display().to_string(), bytes.as_slice()));
+            }
+        }
+    }
+    all
+}
+
+impl Worker {
+    /// Parts in order, then by what they hold.
+    fn order(&self) -> (Option<Partition>, u64, Digest) {
+        (
+            self.settings.partition,
+            self.settings.rng_seed,
+            self.identity,
+        )
+    }
+
+    fn refuse(&self, why: &str) -> Error {
+        let path = self.part.path.display();
+        Error::Request(format!(
+            "{path}: {why}; `deepconcolic check {path}` says more"
+        ))
+    }
+
+    /// Takes its tests into a campaign. Returns the steps for the journal.
+    pub fn join(&self, campaign: &mut Campaign, prepared: &Prepared) -> Result<Vec<Entry>, Error> {
+        let mut entries = Vec::new();
+        // Time of steps that bring nothing is that of the next that does.
+        let mut seconds = 0.0;
+        for (number, step) in self.part.entries.iter().enumerate() {
+            seconds += step.seconds;
+            if let Some(round) = step.admitted() {
+                let joined = campaign.join(round).map_err(|why| {
+                    self.refuse(&format!(
+                        "step {number} of its journal cannot be repeated: {why}"
+                    ))
+                })?;
+                entries.push(entry(joined, std::mem::take(&mut seconds)));
+            }
+        }
+        if let Some(round) = self.claimed(prepared)? {
+            let joined = campaign
+                .join(&round)
+                .map_err(|why| self.refuse(&format!("{REQUIREMENTS} cannot be repeated: {why}")))?;
+            entries.push(entry(joined, seconds));
+        }
+        Ok(entries)
+    }
+
+    /// What its table says of requirements, if it came to an end.
+    fn table(&self) -> Result<Option<RequirementTable>, Error> {
+        let path = self.part.path.join(REQUIREMENTS);
+        Ok(match &self.part.summary {
+            Some(_) => Some(RequirementTable::read(&path)?),
+            None => None,
+        })
+    }
+
+    /// Pairs of its tests that its table names. Some that nobody looked for are in no round.
+    fn claimed(&self, prepared: &Prepared) -> Result<Option<Round>, Error> {
+        let Some(table) = self.table()? else {
+            return Ok(None);
+        };
+        let path = self.part.path.join(SUITE);
+        let suite = SuiteTable::read(&path, prepared.network.input_elements())?;
+        if let Some(why) = table.misfit(suite.len()) {
+            return Err(self.refuse(&format!("{REQUIREMENTS}: {why}")));
+        }
+        let claims = table.claims(prepared.family.as_ref());
+        let claims = claims.map_err(|why| self.refuse(&why))?;
+        let name = |test: u32| {
+            name(&suite, &prepared.seeds, test as usize)
+                .ok_or_else(|| self.refuse(&format!("test {test} has a root that is no seed")))
+        };
+        let pairs = claims.iter().map(|claim| {
+            Ok(AddedPair {
+                slot: claim.slot,
+                first: name(claim.first)?,
+                second: name(claim.second)?,
+            })
+        });
+        Ok(Some(Round {
+            stage: Stage::Merge,
+            passes: Passes::default(),
+            tests: Vec::new(),
+            pairs: pairs.collect::<Result<_, Error>>()?,
+            tried: Vec::new(),
+            reasons: Vec::new(),
+            gain: 0,
+        }))
+    }
+
+    /// Whether everything holds that its table says.
+    pub fn is_borne_out(
+        &self,
+        prepared: &Prepared,
+        campaign: &Campaign,
+        proven: &Proven,
+    ) -> Result<(), Error> {
+        let Some(table) = self.table()? else {
+            return Ok(());
+        };
+        let family = prepared.family.as_ref();
+        let infeasible: BTreeSet<Slot> = proven.infeasible().collect();
+        for row in 0..table.state.len() {
+            let state = State::from_number(table.state[row]);
+            let claims = matches!(state, Some(State::Covered | State::Infeasible));
+            let Some(slot) = table.slot(family, row).filter(|_| claims) else {
+                continue;
+            };
+            let open = &campaign.ledger().uncovered()[slot.group as usize];
+            let is_covered = !open.contains(slot.slot as usize);
+            let (holds, words) = match state {
+                Some(State::Covered) => (is_covered, "covered"),
+                _ => (is_covered || infeasible.contains(&slot), "infeasible"),
+            };
+            if !holds {
+                let label = family.label(slot.group as usize, slot.slot as usize);
+                return Err(self.refuse(&format!(
+                    "{REQUIREMENTS}: it calls {label} {words}, and nothing in the folder shows it"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds that its table has; nobody can check them, here or there.
+    pub fn bounds(&self, prepared: &Prepared) -> Result<Vec<(Slot, f32)>, Error> {
+        let Some(table) = self.table()?.filter(|table| table.pairs.is_none()) else {
+            return Ok(Vec::new());
+        };
+        let rows = (0..table.bound.len()).filter(|&row| !table.bound[row].is_nan());
+        let bound = |row| Some((table.slot(prepared.family.as_ref(), row)?, table.bound[row]));
+        Ok(rows.filter_map(bound).collect())
+    }
+
+    /// Work it did, given what measuring the seeds takes: passes, and parts bounded in proofs.
+    pub fn work(&self, measured: Passes) -> (Passes, usize) {
+        if let Some(summary) = &self.part.summary {
+            let done = summary.executions;
+            let passes = Passes {
+                forward: done.forward,
+                vjp: done.vjp,
+                lp: done.lp,
+            };
+            return (passes, done.nodes);
+        }
+        let mut passes = measured;
+        for round in self.part.rounds() {
+            passes += round.passes;
+        }
+        let proofs = self.part.entries.iter().filter_map(Entry::proof);
+        (passes, proofs.map(|proof| proof.nodes).sum())
+    }
+
+    /// Where its time went; that of a run that was killed is counted as search.
+    pub fn times(&self) -> Times {
+        if let Some(summary) = &self.part.summary {
+            return summary.time_s;
+        }
+        let seconds = self.part.entries.iter().map(|entry| entry.seconds).sum();
+        Times {
+            total: seconds,
+            ascend: seconds,
+            ..Times::default()
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        let stop = self.part.summary.as_ref().map(|summary| &summary.stop);
+        stop.is_some_and(|stop| stop == Stop::Complete.name())
+    }
+
+    fn words(&self) -> String {
+        let part = match self.settings.partition {
+            Some(partition) => format!("part {partition}"),
+            None => "a whole run".into(),
+        };
+        let stop = match &self.part.summary {
+            Some(summary) => summary.stop.clone(),
+            None => "killed".into(),
+        };
+        format!(
+            "{part} (random numbers of seed {}, {stop})",
+            self.settings.rng_seed
+        )
+    }
+}
+
+/// What a test of a saved suite is called in rounds.
+fn name(suite: &SuiteTable, seeds: &Seeds, test: usize) -> Option<TestRef> {
+    if test < seeds.len() {
+        return Some(TestRef::Seed(test as u32));
+    }
+    let root = suite.provenance.root[test];
+    let root = (0..seeds.len()).find(|&seed| seeds.index(seed) as i64 == root)?;
+    let each = seeds.input(0).len();
+    let input = &suite.x[test * each..(test + 1) * each];
+    Some(TestRef::Known(TestId::of(root, input)))
+}
+
+/// Requirements that no part was asked for.
+fn left_out(workers: &[Worker], prepared: &Prepared) -> usize {
+    let partitions = workers.iter().map(|worker| worker.settings.partition);
+    // One that was asked for everything leaves nothing out.
+    let Some(partitions) = partitions.collect::<Option<Vec<Partition>>>() else {
+        return 0;
+    };
+    let left = prepared.family.groups().iter().map(|group| {
+        let mut left = group.void.complement();
+        for partition in &partitions {
+            left = left.without(&partition.of_group(group).void.complement());
+        }
+        left.count()
+    });
+    left.sum()
+}
+
+/// Why it all ended: as complete as its parts, if these are the whole.
+pub fn stop(workers: &[Worker], prepared: &Prepared, campaign: &Campaign, proven: &Proven) -> Stop {
+    let all = [
+        Stop::Complete,
+        Stop::Executions,
+        Stop::Budget,
+        Stop::Interrupted,
+    ];
+    let mut groups = prepared.family.groups().iter().enumerate();
+    let is_settled = |(number, group): (usize, &Group)| {
+        let open = &campaign.ledger().uncovered()[number];
+        open.without(&proven.of_group(number, group.slots()))
+            .count()
+            == 0
+    };
+    if groups.all(is_settled) {
+        return Stop::Complete;
+    }
+    if left_out(workers, prepared) > 0 {
+        return Stop::Interrupted;
+    }
+    let stops = workers.iter().map(|worker| {
+        let name = worker.part.summary.as_ref().map(|summary| &summary.stop);
+        let known = |stop: &&Stop| name.is_some_and(|name| name == stop.name());
+        all.iter()
+            .position(|stop| known(&stop))
+            .unwrap_or(all.len() - 1)
+    });
+    all[stops.max().unwrap_or(0)]
+}
+
+/// What the user should know of the parts.
+pub fn notes(workers: &[Worker], prepared: &Prepared) -> Vec<String> {
+    let words: Vec<String> = workers.iter().map(Worker::words).collect();
+    let mut notes = vec![format!("merged from {}", words.join(", "))];
+    let missing = left_out(workers, prepared);
+    if missing > 0 {
+        notes.push(format!(
+            "{missing} requirements belong to parts that were not merged, and nobody looked for them"
+        ));
+    }
+    let cut = workers
+        .iter()
+        .filter(|worker| !worker.is_complete())
+        .count();
+    if cut > 0 {
+        notes.push(format!(
+            "{cut} of the parts did not come to their end: with more time they may find more"
+        ));
+    }
+    notes
+}

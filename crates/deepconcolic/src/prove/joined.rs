@@ -1,0 +1,71 @@
+//! Certificates of several runs, joined: a requirement may follow from those of two where neither run had
+//! enough.
+
+use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Slot, check};
+use deepconcolic_network::BitSet;
+use deepconcolic_proofs::regions;
+
+use super::Proven;
+use super::rests::Order;
+use crate::error::Error;
+use crate::prepare::Prepared;
+
+impl Proven {
+    /// What certificates show together, each judged by the checker; they are numbered as they come. What is
+    /// not accepted is refused by its name.
+    pub fn joined(prepared: &Prepared, certificates: &[(String, &[u8])]) -> Result<Self, Error> {
+        let network = &prepared.network;
+        let seeds: Vec<Vec<f32>> = prepared.seeds.iter().map(<[f32]>::to_vec).collect();
+        let boxes = regions(&prepared.space, &seeds).into_iter();
+        let boxes = boxes.map(|(region, _)| region).collect();
+        let mut facts = ProvenFacts::new(network, prepared.digest, boxes);
+        let mut proven = Self::default();
+        let expectation = Expectation {
+            model: &prepared.digest,
+            regions: None,
+            requirements: None,
+        };
+        for (number, (name, bytes)) in certificates.iter().enumerate() {
+            let judged = Certificate::from_bytes(bytes, network).and_then(|certificate| {
+                let accepted = check(network, &certificate, &expectation)?;
+                facts.add_accepted(network, &accepted)?;
+                Ok(accepted)
+            });
+            let accepted = judged
+                .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
+            proven.accepted.push((number as i32, accepted));
+        }
+        let family = prepared.family.as_ref();
+        let groups = family.groups().iter();
+        let required: Vec<BitSet> = groups.map(|group| group.void.complement()).collect();
+        let order = Order {
+            network,
+            family,
+            accepted: &proven.accepted,
+        };
+        let refuted = match certificates {
+            [] => Vec::new(),
+            _ => order.refuted(&facts, &required),
+        };
+        for (group, slots) in refuted.iter().enumerate() {
+            for slot in slots.iter() {
+                let slot = Slot {
+                    group: group as u32,
+                    slot: slot as u32,
+                };
+                // Which certificate completes its proof is found out in the end.
+                proven.refute(family, slot, 0);
+            }
+        }
+        proven.written = certificates.len() as i32;
+        proven.facts = Some(facts);
+        Ok(proven)
+    }
+
+    /// Takes over bounds of another run over the same search region.
+    pub fn take_bounds(&mut self, bounds: Vec<(Slot, f32)>) {
+        for (slot, bound) in bounds {
+            self.bounds.enter_whole(slot, bound);
+        }
+    }
+}
