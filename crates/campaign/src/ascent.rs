@@ -4,12 +4,11 @@
 //! schedule after the other, within reach of its root, and remembers the best point it passed.
 
 use deepconcolic_criteria::{Clearance, Family, Guide, Look, Means};
+use deepconcolic_geometry::{Random, Reach};
 use deepconcolic_network::{BitSet, Network, Pass, Row, Trace};
 use rayon::prelude::*;
 
 use crate::limits::{Limits, Passes};
-use crate::random::Random;
-use crate::reach::Reach;
 
 /// Values count up to this, in units of a layer's mean: enough to be clear of the margin, and no
 /// reason to climb further once it is reached.

@@ -1,9 +1,8 @@
 //! Uniform noise: the control that a coverage figure should be read beside.
 
-use deepconcolic_geometry::Domain;
+use deepconcolic_geometry::{Domain, Random};
 
 use crate::Inputs;
-use crate::random::Random;
 
 /// So many inputs drawn uniformly from a domain; each depends on its number and the seed alone.
 #[derive(Clone, Debug)]

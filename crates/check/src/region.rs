@@ -1,7 +1,8 @@
 //! What the certificates of a run must cover: boxes that hold every input of its search region.
 //!
-//! A ball of radius r lies in the box of its centre plus and minus r widths, in every norm that is not a
-//! count of changes; balls of those are the whole domain.
+//! Which boxes those are in exact arithmetic the region and its norm say: [`SearchSpace::covers`]. A ball of
+//! radius r lies in the box of its centre plus and minus r widths, in every norm that is not a count of
+//! changes; balls of those are the whole domain. Here the ends are rounded outward.
 //!
 //! Rounding. An input counts as in a ball when its computed distance is at most the radius. With u half a
 //! unit in the last place of a double: the difference of two inputs errs by the factor 1 ± u, its quotient
@@ -12,7 +13,7 @@
 //! by 16 u times the magnitudes, and by one step for products that underflow, lies outside of all of them,
 //! and outside of the ball in real numbers.
 
-use deepconcolic_geometry::{Extent, Norm, SearchSpace};
+use deepconcolic_geometry::{Cover, Hull, SearchSpace};
 
 use crate::certificate::Region;
 
@@ -29,26 +30,19 @@ pub struct SearchBox {
 /// lies in are left out.
 pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<SearchBox> {
     let domain = domain(space);
-    let without_seed = |region: Region| SearchBox { region, seed: None };
-    let mut boxes = match &space.extent {
-        Extent::Domain => vec![without_seed(domain)],
-        // Any number of elements may change as far as the domain allows.
-        Extent::Balls(_) if matches!(space.norm, Norm::L0 | Norm::L0Elements) => {
-            vec![without_seed(domain)]
-        }
-        Extent::Balls(radius) => seeds
-            .iter()
-            .enumerate()
-            .map(|(number, seed)| SearchBox {
-                region: ball(space, &domain, *radius, seed),
-                seed: Some(number),
-            })
-            .collect(),
-        Extent::Boxes(boxes) => boxes
-            .iter()
-            .map(|(lower, upper)| without_seed(common(&domain, lower, upper)))
-            .collect(),
-    };
+    let covers = space.covers(seeds.len()).into_iter();
+    let mut boxes: Vec<SearchBox> = covers
+        .map(|Cover { seed, hull }| SearchBox {
+            region: match (hull, seed) {
+                (Hull::Around(widths), Some(number)) => {
+                    ball(space, &domain, widths, &seeds[number])
+                }
+                (Hull::Box(lower, upper), _) => common(&domain, &lower, &upper),
+                (Hull::Domain | Hull::Around(_), _) => domain.clone(),
+            },
+            seed,
+        })
+        .collect();
     boxes.retain(|part| part.region.is_inhabited());
     boxes
 }
@@ -104,7 +98,7 @@ fn below(centre: f64, radius: f64, width: f64, domain: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use deepconcolic_geometry::{Domain, Pixels};
+    use deepconcolic_geometry::{Domain, Extent, Norm, Pixels};
     use deepconcolic_testing::Random;
     use num_rational::BigRational;
 
@@ -152,7 +146,7 @@ mod tests {
         let mut random = Random::new(5);
         let (mut counted, mut excluded) = (0, 0);
         for round in 0..400 {
-            let norm = [Norm::Linf, Norm::L1, Norm::L2][round % 3];
+            let norm = [Norm::LINF, Norm::L1, Norm::L2][round % 3];
             let radius = [0.0, 1e-9, 0.1, 0.3, 1.0, 1e-40][random.below(6)];
             let radius = radius * random.between(0.5, 1.0);
             let domain = domain_of(&mut random);
@@ -193,7 +187,7 @@ mod tests {
     #[test]
     fn several_elements_that_change_together_stay_in_the_box() {
         let mut random = Random::new(6);
-        for norm in [Norm::Linf, Norm::L1, Norm::L2] {
+        for norm in [Norm::LINF, Norm::L1, Norm::L2] {
             let mut counted = 0;
             for _ in 0..200 {
                 let domain = domain_of(&mut random);
@@ -221,26 +215,27 @@ mod tests {
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
         let space = |norm, extent| SearchSpace::of(domain.clone(), Pixels::Single, norm, extent);
         let seeds = [vec![3.0, 0.5], vec![0.5, 0.5]];
-        for norm in [Norm::L0, Norm::L0Elements] {
+        for norm in [Norm::L0, Norm::L0_ELEMENTS] {
             let found = regions(&space(norm, Extent::Balls(1.0)), &seeds);
             assert_eq!(
                 (found[0].region.lower.clone(), found.len()),
                 (vec![0.0; 2], 1)
             );
         }
-        let found = regions(&space(Norm::Linf, Extent::Balls(0.25)), &seeds);
+        let found = regions(&space(Norm::LINF, Extent::Balls(0.25)), &seeds);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].seed, Some(1));
         let boxes = Extent::Boxes(vec![
             (vec![0.5, -1.0], vec![2.0, 0.5]),
             (vec![2.0, 0.0], vec![3.0, 1.0]),
         ]);
-        let found = regions(&space(Norm::Linf, boxes), &seeds);
+        let found = regions(&space(Norm::LINF, boxes), &seeds);
         assert_eq!(found.len(), 1);
         let Region { lower, upper } = &found[0].region;
         assert_eq!((&lower[..], &upper[..]), (&[0.5, 0.0][..], &[1.0, 0.5][..]));
-        let unlimited = regions(&space(Norm::Linf, Extent::Balls(f64::INFINITY)), &seeds);
-        assert_eq!(unlimited.len(), 2);
+        let unlimited = regions(&space(Norm::LINF, Extent::Balls(f64::INFINITY)), &seeds);
+        // The domain for both: one box is enough.
+        assert_eq!(unlimited.len(), 1);
         assert!(unlimited.iter().all(|b| b.region.has(&[0.0, 1.0])));
     }
 }

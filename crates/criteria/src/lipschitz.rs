@@ -32,8 +32,8 @@ impl Criterion for Lipschitz {
 
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let parameters = setting.parameters;
-        if !matches!(parameters.ratio_norm, Norm::Linf | Norm::L1 | Norm::L2) {
-            return Err("--ratio-norm must be linf, l1 or l2".into());
+        if parameters.ratio_norm.convex().is_err() {
+            return Err(format!("--ratio-norm must be {}", names_of_convex()));
         }
         let regions = match parameters.radius {
             None => vec![(Region::Domain, None)],
@@ -64,6 +64,16 @@ impl Criterion for Lipschitz {
             logits: setting.network.layers().len() + 2,
             classes: setting.network.elements(Point::Logits),
         }))
+    }
+}
+
+/// The norms that a ratio can be measured in.
+fn names_of_convex() -> String {
+    let convex = Norm::ALL.into_iter().filter(|norm| norm.convex().is_ok());
+    let names: Vec<&str> = convex.map(|norm| norm.name()).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        all => all.concat(),
     }
 }
 
@@ -131,7 +141,7 @@ impl Family for Slopes {
     /// In the norm L-infinity the outputs differ by more than c times the inputs if one output does
     /// by more than c times every input element, whichever way round.
     fn requirement(&self, _: usize, slot: usize) -> Result<Requirement, String> {
-        if self.norm != Norm::Linf {
+        if !self.norm.is_box() {
             return Err(format!(
                 "a ratio in the norm {} is not linear in the inputs",
                 self.norm.name()

@@ -74,8 +74,8 @@ impl Default for Parameters {
             scope: Scope::default(),
             constant: 10.0,
             lipschitz_output: LipschitzOutput::default(),
-            ratio_norm: Norm::Linf,
-            norm: Norm::Linf,
+            ratio_norm: Norm::LINF,
+            norm: Norm::LINF,
             radius: None,
         }
     }

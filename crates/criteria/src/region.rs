@@ -38,7 +38,7 @@ impl Region {
             Self::Domain => return Ok(Formula::constant(true)),
             Self::Ball(ball) => ball,
         };
-        if ball.norm != Norm::Linf {
+        if !ball.norm.is_box() {
             return Err(format!(
                 "a ball in the norm {} is not a box, and the language knows only boxes round \
                  fixed inputs",

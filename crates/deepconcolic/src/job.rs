@@ -185,8 +185,8 @@ impl Default for CriterionSettings {
             ssc_scope: ScopeName::Layer,
             constant,
             lipschitz_output: LipschitzName::All,
-            ratio_norm: Norm::Linf,
-            norm: Norm::Linf,
+            ratio_norm: Norm::LINF,
+            norm: Norm::LINF,
             layers: Vec::new(),
             neurons: Vec::new(),
         }

@@ -15,12 +15,7 @@ use crate::{criterion, requirements, samples};
 
 /// The radius when none is given.
 pub fn default_radius(norm: Norm) -> f64 {
-    match norm {
-        Norm::Linf => 0.3,
-        Norm::L2 => 3.0,
-        Norm::L1 => 30.0,
-        Norm::L0 | Norm::L0Elements => 100.0,
-    }
+    norm.default_radius()
 }
 
 /// The strategy of a name.
@@ -44,7 +39,7 @@ pub fn search_space(
     boxes: Option<Vec<region_file::Box>>,
 ) -> Result<SearchSpace, Error> {
     let norm = settings.knobs.norm;
-    if matches!(norm, Norm::L0 | Norm::L0Elements) {
+    if norm.convex().is_err() {
         return Err(Error::Request(format!(
             "--norm {norm} cannot be searched in this version; use linf, l1 or l2"
         )));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use deepconcolic_geometry::Norm;
 use deepconcolic_language::{Comparison, Formula, Input, Relation};
 
 use crate::atom::Scales;
@@ -29,8 +28,9 @@ impl Tree {
                 radius,
             } => {
                 let relation = if wanted { relation } else { relation.negated() };
-                match (norm, relation) {
-                    (Norm::Linf, Relation::Le | Relation::Lt) => Self::Near(radius),
+                match relation {
+                    // In such a norm being near is a box, which a search can keep to.
+                    Relation::Le | Relation::Lt if norm.is_box() => Self::Near(radius),
                     _ => Self::Check(Formula::Distance {
                         norm,
                         relation,

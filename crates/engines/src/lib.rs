@@ -23,7 +23,7 @@
 //! let v = builder.add(Elementwise::new(Relu), &[u], "relu")?;
 //! let network = builder.finish(&[("y", v)], 0)?;
 //! let domain = Domain::uniform(2, 0.0, 1.0)?;
-//! let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(0.3));
+//! let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(0.3));
 //!
 //! let seed: &[f32] = &[0.5, 0.6];
 //! let active = Objective::Formula {

@@ -78,7 +78,7 @@ pub(crate) enum Solved {
 impl Program<'_> {
     pub fn solve(mut self, effort: &mut Effort) -> Solved {
         let task = self.task;
-        let norm = task.region.space.norm;
+        let norm = task.region.norm;
         let centre = vec![self.centre.to_vec(); self.regions.len()];
         let mut now = self.base.clone();
         let mut deeper = 0;

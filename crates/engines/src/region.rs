@@ -1,6 +1,6 @@
 //! Where an input may lie: the domain, the ball round the root, boxes of the formula.
 
-use deepconcolic_geometry::{Extent, Norm, SearchSpace, inward};
+use deepconcolic_geometry::{Ball, ConvexNorm, Ends, SearchSpace, Unsupported, Which};
 use deepconcolic_language::InputBox;
 
 use crate::goal::Reason;
@@ -10,6 +10,7 @@ use crate::goal::Reason;
 #[derive(Debug, Clone)]
 pub(crate) struct Region<'a> {
     pub space: &'a SearchSpace,
+    pub norm: &'static dyn ConvexNorm,
     pub root: &'a [f32],
     pub lower: Vec<f32>,
     pub upper: Vec<f32>,
@@ -18,58 +19,32 @@ pub(crate) struct Region<'a> {
 impl<'a> Region<'a> {
     /// The region round a root, or why this engine cannot search it.
     pub fn of(space: &'a SearchSpace, root: &'a [f32]) -> Result<Self, Reason> {
-        if matches!(space.norm, Norm::L0 | Norm::L0Elements) {
-            return Err(Reason::Unsupported {
-                part: space.norm.name().into(),
-                why: "the number of changed pixels is no linear objective; use engine l0",
-            });
-        }
+        let norm = space.norm.convex()?;
+        let Ends { low, high } = space.part(Which::Holding(root))?.ends;
         let mut region = Self {
             space,
+            norm,
             root,
-            lower: space.domain.lower().to_vec(),
-            upper: space.domain.upper().to_vec(),
+            lower: low,
+            upper: high,
         };
-        match &space.extent {
-            Extent::Domain => {}
-            Extent::Balls(radius) => region.keep_to_ball(root, *radius),
-            Extent::Boxes(boxes) => {
-                let holds = |(low, high): &(Vec<f32>, Vec<f32>)| {
-                    let ends = low.iter().zip(high);
-                    root.iter().zip(ends).all(|(x, (l, h))| l <= x && x <= h)
-                };
-                let Some((low, high)) = boxes.iter().map(inward).find(holds) else {
-                    return Err(Reason::Unsupported {
-                        part: "region".into(),
-                        why: "the seed lies in none of its boxes",
-                    });
-                };
-                for e in 0..root.len() {
-                    region.lower[e] = region.lower[e].max(low[e]);
-                    region.upper[e] = region.upper[e].min(high[e]);
-                }
-            }
+        if let Some(radius) = space.radius() {
+            region.keep_to_ball(root, space.norm.span(radius));
         }
         Ok(region)
     }
 
-    /// In every norm the ball lies in the box of its radius.
-    pub fn keep_to_ball(&mut self, centre: &[f32], radius: f64) {
-        for (e, &middle) in centre.iter().enumerate() {
-            let (centre, width) = (f64::from(middle), self.width(e));
-            let inside = |x: f32| {
-                x.to_bits() == middle.to_bits() || (f64::from(x) - centre).abs() / width <= radius
-            };
-            let mut low = (centre - radius * width) as f32;
-            while !inside(low) {
-                low = low.next_up();
-            }
-            let mut high = (centre + radius * width) as f32;
-            while !inside(high) {
-                high = high.next_down();
-            }
-            self.lower[e] = self.lower[e].max(low);
-            self.upper[e] = self.upper[e].min(high);
+    /// Keeps to the box that is so many widths of the domain on either side of a centre.
+    pub fn keep_to_ball(&mut self, centre: &[f32], widths: f64) {
+        let ball = Ball {
+            root: centre,
+            radius: widths,
+            units: &self.space.units,
+        };
+        let ends = ball.ends(widths, 0.0);
+        for e in 0..centre.len() {
+            self.lower[e] = self.lower[e].max(ends.low[e]);
+            self.upper[e] = self.upper[e].min(ends.high[e]);
         }
     }
 
@@ -93,7 +68,7 @@ impl<'a> Region<'a> {
 
     /// The unit of distances along an element.
     pub fn width(&self, element: usize) -> f64 {
-        self.space.units.widths.get(element).copied().unwrap_or(1.0)
+        self.space.units.width(element)
     }
 
     /// Whether an element can move at all.
@@ -124,5 +99,14 @@ impl<'a> Region<'a> {
     /// Whether an input is a test that may be returned.
     pub fn allows(&self, input: &[f32]) -> bool {
         self.space.violation(input, self.root).is_none()
+    }
+}
+
+impl From<Unsupported> for Reason {
+    fn from(reason: Unsupported) -> Self {
+        Self::Unsupported {
+            part: reason.what.into(),
+            why: reason.why,
+        }
     }
 }

@@ -5,8 +5,6 @@
 //! it broke become rows, and if it broke none the next one is shorter, so that in the end it stays
 //! inside a cell, where the rows are exact.
 
-use deepconcolic_geometry::Norm;
-
 use crate::atom::Atom;
 use crate::budget::Effort;
 use crate::demands::Demands;
@@ -148,18 +146,18 @@ impl<'a> Walk<'a> {
             })
             .collect();
         effort.lp += 1;
-        // In L-infinity the ball is a box, and any point of it will do. The other balls are kept to by
-        // staying as near to the root as possible.
-        let norm = self.task.region.space.norm;
+        // Where the ball is a box any point of it will do. The other balls are kept to by staying as near to
+        // the root as possible.
+        let region = &self.task.region;
         let here: Vec<Vec<f32>> = self.here.moving_inputs().map(<[f32]>::to_vec).collect();
-        let any = norm == Norm::Linf;
+        let any = region.space.norm.is_box();
         let centre = if any { &here } else { &self.root };
         let mut step = Step::new(centre, &self.regions, &targets);
         step.keep_near(&here, self.trust);
         let solution = if any {
             solver::near(&step.problem)
         } else {
-            solver::nearest(&step.problem, norm, &[])
+            solver::nearest(&step.problem, region.norm, &[])
         };
         let Solution::Nearest { displacement, .. } = solution else {
             return None;

@@ -3,18 +3,10 @@
 
 use deepconcolic_network::BitSet;
 
-use crate::{Domain, ImageShape, InputSpace, Norm, Pixels};
-
-/// Where generated tests may lie.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Extent {
-    /// Anywhere in the domain.
-    Domain,
-    /// Within this distance of the test's root seed, in units of the domain's width.
-    Balls(f64),
-    /// In one of these boxes: lowest and highest values, as they were given.
-    Boxes(Vec<(Vec<f64>, Vec<f64>)>),
-}
+use crate::{
+    Cover, Domain, Extent, ImageShape, InputSpace, Norm, Part, Pixels, ScopeWords, Unsupported,
+    Which,
+};
 
 /// Least similarity of a test to its root seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,48 +52,62 @@ impl SearchSpace {
         self.norm.distance(a, b, &self.units)
     }
 
-    /// Whether two inputs are this near each other.
-    fn is_within(&self, a: &[f32], b: &[f32], radius: f64) -> bool {
-        // In most norms few elements show that it is not so; the distance itself has the last word.
-        let mut sum = 0.0;
-        let far = radius * (1.0 + 1e-9);
-        for (element, (&x, &y)) in a.iter().zip(b).enumerate() {
-            let change = f64::from((x - y).abs());
-            let width = self.units.widths.get(element).copied().unwrap_or(1.0);
-            let part = if change == 0.0 { 0.0 } else { change / width };
-            sum = match self.norm {
-                Norm::Linf => part,
-                Norm::L1 => sum + part,
-                Norm::L2 => sum + part * part / far.max(f64::MIN_POSITIVE),
-                Norm::L0 | Norm::L0Elements => 0.0,
-            };
-            if sum * (1.0 - 1e-6) > far {
-                return false;
-            }
-        }
-        self.distance(a, b) <= radius
-    }
-
     /// The parts of the region that an input lies in, by number: balls of the radius round seeds, which
     /// are given one after the other, or boxes; the domain is one part. Two inputs of one requirement
     /// lie in one part.
     pub fn parts(&self, input: &[f32], seeds: &[f32]) -> BitSet {
-        let all = |count: usize, holds: &dyn Fn(usize) -> bool| {
-            let mut parts = BitSet::new(count);
-            let holding = (0..count).filter(|&part| holds(part));
-            holding.for_each(|part| parts.insert(part));
-            parts
-        };
-        match &self.extent {
-            Extent::Domain => all(1, &|_| true),
-            Extent::Balls(radius) => {
-                let each = input.len().max(1);
-                let seed = |part: usize| &seeds[part * each..(part + 1) * each];
-                let holds = |part: usize| self.is_within(input, seed(part), *radius);
-                all(seeds.len() / each, &holds)
-            }
-            Extent::Boxes(boxes) => all(boxes.len(), &|part| is_in(&boxes[part], input)),
+        self.extent.kind().parts(self, input, seeds)
+    }
+
+    /// The part that a search keeps to, as far as a box can say it, or why there is none. Where a radius
+    /// limits the search as well, [`radius`](Self::radius) has it.
+    pub fn part(&self, which: Which<'_>) -> Result<Part, Unsupported> {
+        self.extent.kind().part(self, which)
+    }
+
+    /// How far from its root a test may be, if that is what limits it.
+    pub fn radius(&self) -> Option<f64> {
+        self.extent.kind().radius()
+    }
+
+    /// How many widths of the domain an element can move: those of the radius, where elements move
+    /// independently of each other; none where they share the radius.
+    pub fn reach_in_widths(&self) -> Option<f64> {
+        match self.radius() {
+            None => Some(1.0),
+            Some(radius) => self.norm.is_box().then_some(radius),
         }
+    }
+
+    /// Boxes that hold every input of the region, of so many seeds: what proofs cover.
+    pub fn covers(&self, seeds: usize) -> Vec<Cover> {
+        self.extent.kind().covers(self.norm, seeds)
+    }
+
+    /// Whether a seed lies in every part of the region that it is the root of.
+    pub fn holds_seeds(&self) -> bool {
+        self.extent.kind().holds_seeds()
+    }
+
+    /// Where inputs of the region lie, in a few words.
+    pub fn place(&self) -> String {
+        self.extent.kind().place(self.norm)
+    }
+
+    /// What the two inputs of one requirement may be, in words. One meaning holds in search, proofs, counts
+    /// and checks.
+    pub fn two_inputs(&self) -> String {
+        self.extent.kind().two_inputs(self.norm)
+    }
+
+    /// Which inputs the figures of a run speak of, in words.
+    pub fn scope(&self, words: &ScopeWords<'_>) -> String {
+        self.extent.kind().scope(words)
+    }
+
+    /// What an assessor must know of proofs over the region: a sentence with a space before it, or nothing.
+    pub fn proof_note(&self) -> &'static str {
+        self.extent.kind().proof_note()
     }
 
     /// How alike two inputs are, where that is asked.
@@ -137,17 +143,14 @@ impl SearchSpace {
     /// Whether an input lies in the region as far as that can be said without its seed: in one of the
     /// boxes, where there are boxes.
     pub fn has(&self, input: &[f32]) -> bool {
-        match &self.extent {
-            Extent::Domain | Extent::Balls(_) => true,
-            Extent::Boxes(boxes) => boxes.iter().any(|each| is_in(each, input)),
-        }
+        self.extent.kind().has(input)
     }
 
     /// Why a generated input with this root is no test, if it is none. An element that has its
     /// root's value is not generated and may lie off the grid.
     pub fn violation(&self, input: &[f32], root: &[f32]) -> Option<String> {
         self.outside_domain(input)
-            .or_else(|| self.outside_region(input, root))
+            .or_else(|| self.extent.kind().outside(self, input, root))
             .or_else(|| self.off_grid(input, root))
             .or_else(|| self.unlike(input, root))
     }
@@ -157,19 +160,6 @@ impl SearchSpace {
         let outside = |(x, (low, high)): &(&f32, (&f32, &f32))| !(low <= x && x <= high);
         let at = input.iter().zip(ends).position(|each| outside(&each))?;
         Some(format!("element {at} is outside the domain"))
-    }
-
-    fn outside_region(&self, input: &[f32], root: &[f32]) -> Option<String> {
-        match &self.extent {
-            Extent::Domain => None,
-            Extent::Balls(radius) => {
-                let distance = self.distance(input, root);
-                // Not `>`: a distance that is no number is no distance within the radius.
-                let inside = distance <= *radius;
-                (!inside).then(|| format!("it is {distance} from its seed, more than {radius}"))
-            }
-            Extent::Boxes(_) => (!self.has(input)).then(|| "it lies in none of the boxes".into()),
-        }
     }
 
     fn off_grid(&self, input: &[f32], root: &[f32]) -> Option<String> {
@@ -196,34 +186,13 @@ impl SearchSpace {
     }
 }
 
-fn is_in((low, high): &(Vec<f64>, Vec<f64>), input: &[f32]) -> bool {
-    let ends = low.iter().zip(high);
-    let mut inside = input.iter().map(|&x| f64::from(x)).zip(ends);
-    inside.all(|(x, (l, h))| *l <= x && x <= *h)
-}
-
-/// The numbers of single precision next to the ends of a box, on the inner side.
-pub fn inward((low, high): &(Vec<f64>, Vec<f64>)) -> (Vec<f32>, Vec<f32>) {
-    let above = |&end: &f64| {
-        let nearest = end as f32;
-        if f64::from(nearest) < end {
-            nearest.next_up()
-        } else {
-            nearest
-        }
-    };
-    let lower = low.iter().map(above);
-    let upper = high.iter().map(|&end| -above(&-end));
-    (lower.collect(), upper.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn space(extent: Extent) -> SearchSpace {
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
-        SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent)
+        SearchSpace::of(domain, Pixels::Single, Norm::LINF, extent)
     }
 
     #[test]

@@ -89,7 +89,7 @@ mod tests {
     fn two_inputs_of_a_ball_pair_and_two_of_different_balls_do_not() {
         let seeds = [0.2, 0.2, 0.4, 0.2, 0.9, 0.9];
         let inputs = [0.1, 0.2, 0.3, 0.2, 0.5, 0.2, 0.9, 0.9, 0.5, 0.5];
-        let together = Together::of(&space(Extent::Balls(0.125), Norm::Linf), &seeds, &inputs);
+        let together = Together::of(&space(Extent::Balls(0.125), Norm::LINF), &seeds, &inputs);
         // The second lies in the balls of the first two seeds, the last in none.
         let pairs =
             |a: usize| -> Vec<usize> { (0..5).filter(|&b| together.may_pair(a, b)).collect() };
@@ -108,7 +108,7 @@ mod tests {
             (vec![0.4, 0.0], vec![1.0, 1.0]),
         ];
         let inputs = [0.1, 0.0, 0.45, 0.0, 0.9, 0.0];
-        let together = Together::of(&space(Extent::Boxes(boxes), Norm::Linf), &[], &inputs);
+        let together = Together::of(&space(Extent::Boxes(boxes), Norm::LINF), &[], &inputs);
         assert!(together.may_pair(0, 1) && together.may_pair(1, 2));
         assert!(!together.may_pair(0, 2));
         let anywhere = Together::of(&space(Extent::Domain, Norm::L2), &[], &inputs);
@@ -121,7 +121,7 @@ mod tests {
         let seeds = [0.5, 0.5];
         let inputs = [0.75, 0.5, 0.75, 0.75];
         for (norm, radius, pair) in [
-            (Norm::Linf, 0.25, true),
+            (Norm::LINF, 0.25, true),
             (Norm::L1, 0.25, false),
             (Norm::L1, 0.5, true),
             (Norm::L2, 0.25, false),

@@ -2,16 +2,16 @@
 //! certificate must cover is the checker's to say: [`deepconcolic_check::regions`].
 
 use deepconcolic_check::{Region, SearchBox};
-use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_geometry::SearchSpace;
 
 /// Boxes that hold every input of the search space with these seeds, each with a point: the seed of a
 /// ball, a seed where the box is the whole domain, the middle of any other box.
 pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<(Region, Vec<f32>)> {
     let boxes = deepconcolic_check::regions(space, seeds);
-    let point = |part: &SearchBox| match (part.seed, &space.extent) {
-        (Some(number), _) => seeds.get(number).cloned(),
-        (None, Extent::Boxes(_)) => None,
-        (None, Extent::Domain | Extent::Balls(_)) => seeds.first().cloned(),
+    let point = |part: &SearchBox| match part.seed {
+        Some(number) => seeds.get(number).cloned(),
+        None if space.holds_seeds() => seeds.first().cloned(),
+        None => None,
     };
     boxes
         .into_iter()

@@ -105,7 +105,7 @@ impl Field {
         };
         let extent = quest.radius.map_or(Extent::Domain, Extent::Balls);
         let domain = domain.map_err(BenchError::Campaign)?;
-        let mut space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent);
+        let mut space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, extent);
         space.grid = quest.grid;
         let data = Images::first(samples, samples.len());
         let decision = Decision::shown(network);

@@ -37,7 +37,7 @@ impl Ground {
         samples.fill(image..image + 1, &mut seed);
         let domain = Domain::uniform(seed.len(), 0.0, 1.0).map_err(BenchError::NoModel)?;
         let extent = radius.map_or(Extent::Domain, Extent::Balls);
-        let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent);
+        let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, extent);
         Ok(Self {
             network,
             digest: sha256(&bytes),

@@ -63,7 +63,7 @@ impl Seeds {
             reason,
         })?;
         let extent = Extent::Balls(radius);
-        Ok(SearchSpace::of(domain, Pixels::Single, Norm::Linf, extent))
+        Ok(SearchSpace::of(domain, Pixels::Single, Norm::LINF, extent))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The robustness oracle: a test is judged by the reference nearest to it, whose answer it should share.
 
 mod nearest;
-mod screen;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -208,7 +207,7 @@ mod tests {
         let units = InputSpace::default();
         let network = sign();
         let decision = Decision::shown(&network);
-        let oracle = Oracle::new(references, Norm::Linf, &units, 0.5, &decision);
+        let oracle = Oracle::new(references, Norm::LINF, &units, 0.5, &decision);
         let (tests, labels) = (
             [-0.25, 1.5, 2.0, -1.25],
             [0, 1, 1, 0].map(Prediction::Class),

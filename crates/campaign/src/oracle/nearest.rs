@@ -3,10 +3,9 @@
 //! References stream past in blocks, each compared with all tests. A cheap screen drops almost all pairs
 //! after a few elements; the distance itself decides about the others.
 
-use deepconcolic_geometry::{InputSpace, Norm};
+use deepconcolic_geometry::{InputSpace, LANES, Lanes, Norm, Screen, Sight};
 use rayon::prelude::*;
 
-use super::screen::{LANES, Lanes, Screen, Sight};
 use crate::Inputs;
 
 /// References whose spread tells which elements to look at first.

@@ -4,13 +4,12 @@
 //! along: so few that they do not pull each other apart, so many that a test is worth keeping.
 
 use deepconcolic_check::Slot;
+use deepconcolic_geometry::{Random, Reach};
 use deepconcolic_network::BitSet;
 
 use super::{Proposal, Setting, schedule};
 use crate::ascent::{Climber, Targets, climb};
 use crate::limits::{Limits, Passes};
-use crate::random::Random;
-use crate::reach::Reach;
 
 /// Rounds in a row that may bring little before the stage ends.
 pub(super) const PATIENCE: usize = 3;

@@ -6,8 +6,7 @@ use deepconcolic_criteria::Confinement;
 use super::{Progress, Setting, Yield, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
-use crate::random::Random;
-use crate::reach::Reach;
+use deepconcolic_geometry::{Random, Reach};
 
 /// How often every open requirement is aimed at, at most: first from the test nearest to it, then
 /// from places drawn at random, as long as that is cheap.
@@ -81,7 +80,11 @@ fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option
         parent = root;
     }
     let seed = setting.seeds.input(root);
-    let reach = Reach::new(setting.space, seed, confinement.as_ref(), turn)?;
+    let confined_to = match &confinement {
+        Some(Confinement::Box(low, high)) => Some((low.as_slice(), high.as_slice())),
+        _ => None,
+    };
+    let reach = Reach::new(setting.space, seed, confined_to, turn)?;
     if turn > 0 {
         start = reach.draw(&mut random);
     }

@@ -14,7 +14,7 @@ use std::mem::take;
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::{Family, Objective};
 use deepconcolic_engines::{Goal, Margin, Origin};
-use deepconcolic_geometry::{Extent, Norm, SearchSpace};
+use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::BitSet;
 
 use crate::ascent::{Climber, Ground};
@@ -197,12 +197,10 @@ impl Progress {
 fn schedule(space: &SearchSpace, steps: usize) -> Vec<f32> {
     const FIRST: f32 = 0.4;
     const LAST: f32 = 0.05;
-    let first = match space.extent {
-        // Radii in other norms are no widths; their first step is the whole radius.
-        Extent::Balls(radius) if space.norm == Norm::Linf => (FIRST / radius as f32).min(1.0),
-        Extent::Balls(_) => 1.0,
-        Extent::Domain | Extent::Boxes(_) => FIRST,
-    };
+    // Where elements share a radius it is no width; the first step is the whole radius.
+    let first = space
+        .reach_in_widths()
+        .map_or(1.0, |reach| (FIRST / reach as f32).min(1.0));
     let last = steps.saturating_sub(1).max(1) as f32;
     (0..steps)
         .map(|step| first * LAST.powf(step as f32 / last))

@@ -1,12 +1,10 @@
 //! Inputs drawn from the search region: the baseline.
 
-use deepconcolic_geometry::SearchSpace;
+use deepconcolic_geometry::{Random, Reach, SearchSpace};
 
 use super::{Proposal, Setting};
 use crate::Inputs;
 use crate::limits::{Limits, Passes};
-use crate::random::Random;
-use crate::reach::Reach;
 use crate::suite::Seeds;
 
 /// Inputs drawn in a round.

@@ -112,12 +112,12 @@ fn go_on(campaign: &mut Campaign, limits: &Limits<'_>) -> (Vec<Round>, Stop) {
 
 fn scenes() -> Vec<Scene> {
     let settings = [
-        ("nc", Norm::Linf, Extent::Balls(0.3)),
-        ("nbc", Norm::Linf, Extent::Domain),
+        ("nc", Norm::LINF, Extent::Balls(0.3)),
+        ("nbc", Norm::LINF, Extent::Domain),
         ("kmnc", Norm::L2, Extent::Balls(0.5)),
         ("tknc", Norm::L1, Extent::Balls(1.0)),
-        ("safety", Norm::Linf, Extent::Balls(0.2)),
-        ("ssc", Norm::Linf, Extent::Balls(0.5)),
+        ("safety", Norm::LINF, Extent::Balls(0.2)),
+        ("ssc", Norm::LINF, Extent::Balls(0.5)),
         ("vvc", Norm::L2, Extent::Balls(1.0)),
     ];
     let mut all = Vec::new();
@@ -150,7 +150,7 @@ fn a_campaign_restored_after_any_round_ends_the_same() {
 
 #[test]
 fn threads_do_not_matter() {
-    let scene = scene(Kind::Image, 1, "nbc", Norm::Linf, Extent::Balls(0.4));
+    let scene = scene(Kind::Image, 1, "nbc", Norm::LINF, Extent::Balls(0.4));
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap()
@@ -228,7 +228,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
 
 #[test]
 fn a_test_that_was_tampered_with_is_not_restored() {
-    let scene = scene(Kind::Relu, 2, "nbc", Norm::Linf, Extent::Domain);
+    let scene = scene(Kind::Relu, 2, "nbc", Norm::LINF, Extent::Domain);
     let (_, rounds, _) = scene.run(Strategy::Cascade, 3000);
     let number = rounds.iter().position(|r| !r.tests.is_empty()).unwrap();
     let restore = |round: &Round| {
@@ -295,7 +295,7 @@ fn joined_campaigns_cover_what_each_of_them_covers() {
 
 #[test]
 fn what_is_joined_is_not_taken_on_trust() {
-    let scene = scene(Kind::Relu, 2, "nbc", Norm::Linf, Extent::Domain);
+    let scene = scene(Kind::Relu, 2, "nbc", Norm::LINF, Extent::Domain);
     let (_, rounds, _) = scene.run(Strategy::Cascade, 3000);
     let number = rounds.iter().position(|r| !r.tests.is_empty()).unwrap();
     let mut round = rounds[number].clone();
@@ -308,7 +308,7 @@ fn what_is_joined_is_not_taken_on_trust() {
 
 #[test]
 fn an_interrupted_round_leaves_no_trace() {
-    let scene = scene(Kind::Image, 2, "nbc", Norm::Linf, Extent::Domain);
+    let scene = scene(Kind::Image, 2, "nbc", Norm::LINF, Extent::Domain);
     let flag = AtomicBool::new(false);
     let limits = Limits {
         interrupt: Some(&flag),
@@ -334,7 +334,7 @@ fn an_interrupted_round_leaves_no_trace() {
 fn the_cascade_misses_nothing_that_chance_finds() {
     // So few inputs that thousands of draws visit almost every cell.
     for seed in 0..6 {
-        let scene = scene(Kind::Relu, seed, "nbc", Norm::Linf, Extent::Domain);
+        let scene = scene(Kind::Relu, seed, "nbc", Norm::LINF, Extent::Domain);
         let covered = |strategy| scene.run(strategy, 3000).0.ledger().covered_count();
         assert!(
             covered(Strategy::Cascade) >= covered(Strategy::Random),

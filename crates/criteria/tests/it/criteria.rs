@@ -260,9 +260,9 @@ fn coverage_does_not_depend_on_order_or_batches_and_never_falls() {
 fn pairs_of_a_run_are_those_of_each_ball_by_itself() {
     let mut less = 0;
     for (family, norm, radius) in [
-        (Family::Relu, Norm::Linf, 0.45),
+        (Family::Relu, Norm::LINF, 0.45),
         (Family::Relu, Norm::L2, 0.7),
-        (Family::Image, Norm::Linf, 0.3),
+        (Family::Image, Norm::LINF, 0.3),
     ] {
         let suite = Suite::new(family, 3, 42);
         let tests: Vec<usize> = (0..suite.tests()).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_geometry::{Domain, inward};
+use deepconcolic_geometry::{Domain, Ends};
 use deepconcolic_record::RunFolder;
 use serde::Deserialize;
 
@@ -168,7 +168,7 @@ fn cut(
 /// A box with a number of single precision in every element: where its ends have none between them, as
 /// 0.1 and 0.1 have not, the nearest stands for them.
 fn with_floats(number: usize, (mut lower, mut upper): Box, notes: &mut Vec<String>) -> Box {
-    let (low, high) = inward(&(lower.clone(), upper.clone()));
+    let Ends { low, high } = Ends::inward(&(lower.clone(), upper.clone()));
     let mut elements = 0;
     for at in (0..lower.len()).filter(|&at| low[at] > high[at]) {
         let nearest = f64::from((0.5 * lower[at] + 0.5 * upper[at]) as f32);

@@ -199,7 +199,7 @@ mod tests {
         let file = RequirementFile::parse(file).unwrap();
         let set = file.resolve(&Signature::of(&network)).unwrap();
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
-        let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(0.1));
+        let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(0.1));
         let family = Written::new(&network, &set, &space.units).unwrap();
         let subject = Subject {
             decision: Arc::new(Decision::shown(&network)),

@@ -4,16 +4,16 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
 };
-use deepconcolic_geometry::Norm;
+use deepconcolic_geometry::{ConvexNorm, LinearForm};
 
 use super::{Problem, Solution};
 
 /// The nearest point in a norm.
 ///
-/// Unknowns are the displacements d, then for L-infinity one size t of all of them, for L1 the
-/// positive and negative parts apart. All conditions are written as `M z <= h`, goal rows first.
-pub(super) fn nearest(problem: &Problem, norm: Norm) -> Solution {
-    let form = Form::of(problem, norm);
+/// Unknowns are the displacements d, then one size t of all of them where that is made small; for the sum of
+/// sizes the positive and negative parts apart. All conditions are written as `M z <= h`, goal rows first.
+pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm) -> Solution {
+    let form = Form::of(problem, norm.form());
     let columns = form.cost.len();
     let (p, a) = (form.quadratic(), form.matrix());
     let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(form.right.len())];
@@ -48,7 +48,7 @@ pub(super) fn nearest(problem: &Problem, norm: Norm) -> Solution {
 
 /// The problem as the library takes it.
 struct Form {
-    norm: Norm,
+    objective: LinearForm,
     cost: Vec<f64>,
     /// Entries (row, column, number).
     entries: Vec<(usize, usize, f64)>,
@@ -56,15 +56,15 @@ struct Form {
 }
 
 impl Form {
-    fn of(problem: &Problem, norm: Norm) -> Self {
+    fn of(problem: &Problem, objective: LinearForm) -> Self {
         let n = problem.variables();
-        let cost = match norm {
-            Norm::L1 => vec![1.0; 2 * n],
-            Norm::L2 => vec![0.0; n],
-            _ => [vec![0.0; n], vec![1.0]].concat(),
+        let cost = match objective {
+            LinearForm::Sum => vec![1.0; 2 * n],
+            LinearForm::Squares => vec![0.0; n],
+            LinearForm::Largest => [vec![0.0; n], vec![1.0]].concat(),
         };
         let mut form = Self {
-            norm,
+            objective,
             cost,
             entries: Vec::new(),
             right: Vec::new(),
@@ -73,7 +73,7 @@ impl Form {
             let line = row.coefficients.iter().enumerate();
             let line = line.filter(|(_, a)| **a != 0.0).map(|(e, a)| (e, -a));
             let mut line: Vec<(usize, f64)> = line.collect();
-            if norm == Norm::L1 {
+            if objective == LinearForm::Sum {
                 let negative: Vec<(usize, f64)> = line.iter().map(|&(e, a)| (n + e, -a)).collect();
                 line.extend(negative);
             }
@@ -87,7 +87,7 @@ impl Form {
 
     /// Ends of one element, and what makes the cost its distance.
     fn bound(&mut self, e: usize, n: usize, lower: f64, upper: f64) {
-        if self.norm == Norm::L1 {
+        if self.objective == LinearForm::Sum {
             for (column, room) in [(e, upper), (n + e, -lower)] {
                 self.push(&[(column, -1.0)], 0.0);
                 self.push(&[(column, 1.0)], room.max(0.0));
@@ -96,7 +96,7 @@ impl Form {
         }
         self.push(&[(e, 1.0)], upper);
         self.push(&[(e, -1.0)], -lower);
-        if self.norm == Norm::Linf {
+        if self.objective == LinearForm::Largest {
             self.push(&[(e, 1.0), (n, -1.0)], 0.0);
             self.push(&[(e, -1.0), (n, -1.0)], 0.0);
         }
@@ -121,7 +121,7 @@ impl Form {
 
     fn quadratic(&self) -> CscMatrix<f64> {
         let n = self.cost.len();
-        if self.norm == Norm::L2 {
+        if self.objective == LinearForm::Squares {
             CscMatrix::identity(n)
         } else {
             CscMatrix::zeros((n, n))
@@ -133,7 +133,7 @@ impl Form {
         let n = problem.variables();
         (0..n)
             .map(|e| {
-                let minus = if self.norm == Norm::L1 {
+                let minus = if self.objective == LinearForm::Sum {
                     found[n + e]
                 } else {
                     0.0

@@ -9,7 +9,7 @@
 //! cube that meets the rows is as near, and the one that moves least in L2 changes the fewest neurons
 //! that no row speaks of.
 
-use deepconcolic_geometry::Norm;
+use deepconcolic_geometry::ConvexNorm;
 use deepconcolic_simplex::{Ending, Tableau};
 
 use super::{Problem, Solution, quadratic};
@@ -27,11 +27,11 @@ const SLACK: (f64, f64) = (1e-8, 1e-6);
 const SCALE: f64 = 0.5;
 
 /// The nearest point; `known` are the multipliers of an earlier solution, with fewer rows.
-pub(super) fn nearest(problem: &Problem, known: &[f64]) -> Solution {
+pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -> Solution {
     if problem.rows.len() > ROWS {
         return Solution::Stalled;
     }
-    let (least, multipliers) = first_bound(problem, known);
+    let (least, multipliers) = first_bound(problem, norm, known);
     if least.is_infinite() {
         return Solution::Infeasible(multipliers);
     }
@@ -61,19 +61,19 @@ pub(super) fn nearest(problem: &Problem, known: &[f64]) -> Solution {
     };
     Solution::Nearest {
         displacement,
-        multipliers: cube.multipliers(multipliers),
+        multipliers: cube.multipliers(norm, multipliers),
     }
 }
 
 /// The best of what is known and of the rows taken one at a time.
-fn first_bound(problem: &Problem, known: &[f64]) -> (f64, Vec<f64>) {
+fn first_bound(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -> (f64, Vec<f64>) {
     let mut known = known.to_vec();
     known.resize(problem.rows.len(), 0.0);
-    let mut best = (problem.bound(&known, Norm::Linf), known);
+    let mut best = (problem.bound(&known, norm), known);
     for row in 0..problem.rows.len() {
         let mut multipliers = vec![0.0; problem.rows.len()];
         multipliers[row] = 1.0;
-        let bound = problem.bound(&multipliers, Norm::Linf);
+        let bound = problem.bound(&multipliers, norm);
         if bound > best.0 {
             best = (bound, multipliers);
         }
@@ -175,10 +175,10 @@ impl<'a> Cube<'a> {
     }
 
     /// Those of the rows; the first ones, if rounding has made these weaker.
-    fn multipliers(&self, first: Vec<f64>) -> Vec<f64> {
+    fn multipliers(&self, norm: &dyn ConvexNorm, first: Vec<f64>) -> Vec<f64> {
         let mut found = self.tableau.multipliers();
         found.truncate(self.problem.rows.len());
-        if self.problem.bound(&found, Norm::Linf) >= self.least {
+        if self.problem.bound(&found, norm) >= self.least {
             found
         } else {
             first

@@ -6,15 +6,13 @@
 //! its multipliers by [`Problem::bound`] alone; no solver is trusted with it.
 
 mod backend;
-mod closed;
 mod largest;
 mod problem;
 mod quadratic;
 
-pub(crate) use closed::nearest_on_one_row;
 pub(crate) use problem::{Problem, Row};
 
-use deepconcolic_geometry::Norm;
+use deepconcolic_geometry::{ConvexNorm, LinearForm};
 
 /// What a solver found.
 #[derive(Debug, Clone)]
@@ -32,17 +30,17 @@ pub(crate) enum Solution {
     Stalled,
 }
 
-/// The nearest point in a norm: a closed form for one row, our own methods for L2 and L-infinity, the LP
-/// library for L1 and where those stall. `known` are the multipliers of an earlier solution with the
+/// The nearest point in a norm: a closed form for one row, our own methods for the sum of squares and for one
+/// size of all elements, the LP library for the sum of sizes and where those stall. `known` are the multipliers of an earlier solution with the
 /// first of these rows, if there was one.
-pub(crate) fn nearest(problem: &Problem, norm: Norm, known: &[f64]) -> Solution {
+pub(crate) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -> Solution {
     if problem.rows.len() <= 1 {
         return one_row(problem, norm);
     }
-    let own = match norm {
-        Norm::L2 => quadratic::nearest(problem),
-        Norm::Linf => largest::nearest(problem, known),
-        _ => Solution::Stalled,
+    let own = match norm.form() {
+        LinearForm::Squares => quadratic::nearest(problem),
+        LinearForm::Largest => largest::nearest(problem, norm, known),
+        LinearForm::Sum => Solution::Stalled,
     };
     if !matches!(own, Solution::Stalled) {
         return own;
@@ -60,14 +58,14 @@ pub(crate) fn near(problem: &Problem) -> Solution {
     quadratic::nearest(problem)
 }
 
-fn one_row(problem: &Problem, norm: Norm) -> Solution {
+fn one_row(problem: &Problem, norm: &dyn ConvexNorm) -> Solution {
     let Some(row) = problem.rows.first() else {
         return Solution::Nearest {
             displacement: problem.clipped_origin(),
             multipliers: Vec::new(),
         };
     };
-    match nearest_on_one_row(&row.coefficients, row.least, problem, norm) {
+    match problem.nearest_on(&row.coefficients, row.least, norm) {
         Some((displacement, _)) => Solution::Nearest {
             displacement,
             multipliers: vec![1.0],
@@ -78,13 +76,16 @@ fn one_row(problem: &Problem, norm: Norm) -> Solution {
 
 #[cfg(test)]
 mod tests {
+    use deepconcolic_geometry::Norm;
     use deepconcolic_testing::Random;
     use proptest::prelude::*;
 
-    use super::closed::length;
     use super::*;
 
-    const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
+    fn norms() -> impl Iterator<Item = &'static dyn ConvexNorm> {
+        Norm::ALL.into_iter().filter_map(|norm| norm.convex().ok())
+    }
+
     /// How exact the library is; of a length near zero it knows the square.
     const LIBRARY: f64 = 1e-4;
 
@@ -99,9 +100,9 @@ mod tests {
         problem
     }
 
-    fn distance(problem: &Problem, solution: &Solution, norm: Norm) -> Option<f64> {
+    fn distance(problem: &Problem, solution: &Solution, norm: &dyn ConvexNorm) -> Option<f64> {
         match solution {
-            Solution::Nearest { displacement, .. } => Some(length(displacement, norm)),
+            Solution::Nearest { displacement, .. } => Some(norm.length(displacement)),
             Solution::Infeasible(_) => {
                 assert!(problem.excludes(solution) || problem.rows.len() == 1);
                 None
@@ -114,20 +115,20 @@ mod tests {
         #[test]
         fn closed_forms_are_what_the_library_finds(seed: u64) {
             let problem = random(seed, 1);
-            for norm in NORMS {
+            for norm in norms() {
                 let ours = distance(&problem, &nearest(&problem, norm, &[]), norm);
                 let library = backend::nearest(&problem, norm);
                 let theirs = distance(&problem, &library, norm);
                 prop_assert_eq!(ours.is_some(), theirs.is_some());
                 let apart = ours.unwrap_or(0.0) - theirs.unwrap_or(0.0);
-                prop_assert!(apart.abs() < LIBRARY, "{norm} {ours:?} {theirs:?}");
+                prop_assert!(apart.abs() < LIBRARY, "{norm:?} {ours:?} {theirs:?}");
             }
         }
 
         #[test]
         fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..20) {
             let problem = random(seed, rows);
-            for norm in NORMS {
+            for norm in norms() {
                 let found = nearest(&problem, norm, &[]);
                 if let Solution::Nearest { multipliers, .. } = &found {
                     let again = nearest(&problem, norm, multipliers);
@@ -137,12 +138,12 @@ mod tests {
                 }
                 let ours = distance(&problem, &found, norm);
                 let theirs = distance(&problem, &backend::nearest(&problem, norm), norm);
-                prop_assert_eq!(ours.is_some(), theirs.is_some(), "{} {:?} {:?}", norm, ours, theirs);
+                prop_assert_eq!(ours.is_some(), theirs.is_some(), "{:?} {:?} {:?}", norm, ours, theirs);
                 let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
-                prop_assert!((ours - theirs).abs() < LIBRARY, "{norm} {ours} {theirs}");
+                prop_assert!((ours - theirs).abs() < LIBRARY, "{norm:?} {ours} {theirs}");
                 let Solution::Nearest { displacement, multipliers } = found else { continue };
                 let bound = problem.bound(&multipliers, norm);
-                prop_assert!(bound <= ours + 1e-6 && ours - bound < 1e-5, "{norm} {bound} {ours}");
+                prop_assert!(bound <= ours + 1e-6 && ours - bound < 1e-5, "{norm:?} {bound} {ours}");
                 for row in &problem.rows {
                     let value: f64 =
                         row.coefficients.iter().zip(&displacement).map(|(a, d)| a * d).sum();

@@ -1,8 +1,8 @@
 //! A box and rows; lower bounds and infeasibility by weighing rows.
 
-use deepconcolic_geometry::Norm;
+use deepconcolic_geometry::ConvexNorm;
 
-use super::{Solution, nearest_on_one_row};
+use super::Solution;
 
 /// `coefficients . d >= least`, scaled to Euclidean length 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,10 +84,21 @@ impl Problem {
 
     /// A lower bound on the distance of every point of the box that meets all rows: the distance
     /// to the combined row, in closed form. Infinite when none does.
-    pub fn bound(&self, multipliers: &[f64], norm: Norm) -> f64 {
+    pub fn bound(&self, multipliers: &[f64], norm: &dyn ConvexNorm) -> f64 {
         let (row, least) = self.combined(multipliers);
-        nearest_on_one_row(&row, least, self, norm)
+        self.nearest_on(&row, least, norm)
             .map_or(f64::INFINITY, |(_, distance)| distance.max(0.0))
+    }
+
+    /// The displacement of least norm with `row . d >= least` in the box, and its norm; `None` when the box
+    /// does not reach that far.
+    pub fn nearest_on(
+        &self,
+        row: &[f64],
+        least: f64,
+        norm: &dyn ConvexNorm,
+    ) -> Option<(Vec<f64>, f64)> {
+        norm.nearest_on_row(row, least, &self.lower, &self.upper)
     }
 
     /// By how much a displacement clears every row.

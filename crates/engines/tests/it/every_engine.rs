@@ -30,7 +30,7 @@ impl Case {
         let network = network(family, seed);
         let n = network.input_elements();
         let domain = Domain::uniform(n, 0.0, 1.0).unwrap();
-        let radius = if norm == Norm::Linf { 0.4 } else { 2.0 };
+        let radius = if norm == Norm::LINF { 0.4 } else { 2.0 };
         let mut random = Random::new(seed);
         let mut input = || random.list(n, 0.0, 1.0).iter().map(|x| *x as f32).collect();
         Self {
@@ -108,7 +108,7 @@ fn objectives(network: &Network, seed: usize) -> Vec<Objective> {
             region: Region::Domain,
             outputs: vec![0],
             layer: network.layers().len() + 2,
-            norm: Norm::Linf,
+            norm: Norm::LINF,
             constant: 3.0,
         }),
     ]
@@ -118,10 +118,10 @@ fn objectives(network: &Network, seed: usize) -> Vec<Objective> {
 fn everywhere(mut visit: impl FnMut(&Case, &'static dyn Engine, &Objective)) {
     for family in Family::ALL {
         for (seed, norm) in [
-            (1, Norm::Linf),
+            (1, Norm::LINF),
             (2, Norm::L1),
             (3, Norm::L2),
-            (4, Norm::Linf),
+            (4, Norm::LINF),
         ] {
             let case = Case::new(family, seed, norm);
             for &engine in ENGINES {
@@ -328,7 +328,7 @@ fn the_same_goal_gives_the_same_report_on_any_number_of_threads() {
 
 #[test]
 fn no_engine_searches_for_ratios_yet_and_a_user_is_told() {
-    let case = Case::new(Family::Relu, 1, Norm::Linf);
+    let case = Case::new(Family::Relu, 1, Norm::LINF);
     let ratio = case.objectives.last().unwrap();
     let seed = case.seeds[0].as_slice();
     let goal = Goal {
@@ -355,7 +355,7 @@ fn no_bound_is_above_the_nearest_witness_of_a_grid() {
     let mut bounds = 0;
     for seed in (0..80).filter(|&seed| Mlp::random(seed).inputs() == 2) {
         let network = Mlp::random(seed).network();
-        let norm = [Norm::Linf, Norm::L1, Norm::L2][seed as usize % 3];
+        let norm = [Norm::LINF, Norm::L1, Norm::L2][seed as usize % 3];
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
         let list = Random::new(seed).list(2, 0.0, 1.0);
         let case = Case {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::mlp::{Mlp, Piece};
 use crate::reference::{Answer, Condition, distance};
 
-const NORMS: [Norm; 3] = [Norm::Linf, Norm::L1, Norm::L2];
+const NORMS: [Norm; 3] = [Norm::LINF, Norm::L1, Norm::L2];
 /// What distances may differ by: margins, floats, and the reference's own tolerance.
 const CLOSE: f64 = 1e-4;
 

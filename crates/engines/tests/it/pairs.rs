@@ -51,7 +51,7 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
         let network = network(Family::Relu, seed);
         let n = network.input_elements();
         let domain = Domain::uniform(n, 0.0, 1.0).unwrap();
-        let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(0.5));
+        let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(0.5));
         let mut random = Random::new(seed);
         let seeds: Vec<Vec<f32>> = (0..20)
             .map(|_| random.list(n, 0.0, 1.0).iter().map(|x| *x as f32).collect())

@@ -4,7 +4,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
 };
-use deepconcolic_geometry::Norm;
+use deepconcolic_geometry::{LinearForm, Norm};
 
 use crate::mlp::Piece;
 
@@ -43,14 +43,15 @@ pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Answer 
     }
     let mut cost = vec![0.0; 2 * n];
     let mut quadratic = vec![vec![0.0; 2 * n]; 2 * n];
-    match norm {
-        Norm::L1 => cost[n..].fill(1.0),
-        Norm::L2 => {
+    let form = norm.convex().unwrap().form();
+    match form {
+        LinearForm::Sum => cost[n..].fill(1.0),
+        LinearForm::Squares => {
             for (e, line) in quadratic.iter_mut().enumerate().skip(n) {
                 line[e] = 2.0;
             }
         }
-        _ => {
+        LinearForm::Largest => {
             // All sizes are one.
             cost[n] = 1.0;
             for e in 1..n {
@@ -73,9 +74,9 @@ pub fn distance(conditions: &[Condition], centre: &[f64], norm: Norm) -> Answer 
     solver.solve();
     let value = solver.solution.obj_val;
     match solver.solution.status {
-        SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Some(match norm {
-            Norm::L2 => value.max(0.0).sqrt(),
-            _ => value,
+        SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Some(match form {
+            LinearForm::Squares => value.max(0.0).sqrt(),
+            LinearForm::Largest | LinearForm::Sum => value,
         })),
         SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => Ok(None),
         undecided => Err(undecided),

@@ -53,8 +53,8 @@ proptest! {
         for family in Family::ALL {
             let network = network(family, seed);
             let root = start(&network, seed);
-            for norm in [Norm::Linf, Norm::L1, Norm::L2] {
-                let mut space = space(&network, norm, if norm == Norm::Linf { 0.3 } else { 2.0 });
+            for norm in [Norm::LINF, Norm::L1, Norm::L2] {
+                let mut space = space(&network, norm, if norm == Norm::LINF { 0.3 } else { 2.0 });
                 space.grid = grid.then_some(255);
                 for layer in 0..network.layers().len() {
                     let neuron = usize::from(neuron) % network.layers()[layer].neurons();
@@ -78,7 +78,7 @@ proptest! {
         for family in Family::ALL {
             let network = network(family, seed);
             let root = start(&network, seed);
-            let space = space(&network, Norm::Linf, 0.5);
+            let space = space(&network, Norm::LINF, 0.5);
             let sizes: Vec<usize> = network.layers().iter().map(Layer::neurons).collect();
             let (i, j) = (usize::from(i) % sizes[0], usize::from(j) % sizes[1]);
             let active = |input, k, n| Box::new(Formula::active(input, k, n));
@@ -118,7 +118,7 @@ fn most_first_layer_neurons_are_found() {
     for seed in 0..40 {
         let network = network(Family::Relu, seed);
         let root = start(&network, seed);
-        let space = space(&network, Norm::Linf, 1.0);
+        let space = space(&network, Norm::LINF, 1.0);
         for neuron in 0..network.layers()[0].neurons() {
             let formula = Formula::active(Input::First, 2, neuron);
             let [report, _] = ask(&network, &formula, Inputs::One, &root, &space);
@@ -133,7 +133,7 @@ fn most_first_layer_neurons_are_found() {
 fn disjunctions_and_cardinalities_take_the_nearest_parts() {
     let network = network(Family::Relu, 5);
     let root = start(&network, 5);
-    let space = space(&network, Norm::Linf, 1.0);
+    let space = space(&network, Norm::LINF, 1.0);
     let neurons = network.layers()[0].neurons();
     let all: Vec<Formula> = (0..neurons)
         .map(|n| Formula::active(Input::First, 2, n))
@@ -159,7 +159,7 @@ fn disjunctions_and_cardinalities_take_the_nearest_parts() {
 fn what_cannot_be_handled_is_named() {
     let network = network(Family::Relu, 1);
     let root = start(&network, 1);
-    let space = space(&network, Norm::Linf, 1.0);
+    let space = space(&network, Norm::LINF, 1.0);
     let u = Linear::variable(Var::u(Input::First, 2, 0));
     let equation = Formula::compare(u, Relation::Eq);
     for report in ask(&network, &equation, Inputs::One, &root, &space) {

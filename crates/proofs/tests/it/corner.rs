@@ -42,7 +42,7 @@ fn attained(network: &Network) -> Vec<f32> {
 fn settle(network: &Network, asked: &[Requirement]) -> (Vec<Finding>, Certificate) {
     let elements = network.input_elements();
     let domain = Domain::uniform(elements, 0.0, 1.0).unwrap();
-    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Domain);
+    let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Domain);
     let boxes = regions(&space, &[vec![0.5; elements]]);
     let model = sha256(b"m");
     let mut prover = Prover::new(network, &model, &boxes[0]);

@@ -26,7 +26,7 @@ fn all_neurons(network: &Network) -> Vec<(usize, usize, Requirement)> {
 fn find(network: &Network, radius: f64) -> Findings {
     let elements = network.input_elements();
     let domain = Domain::uniform(elements, -1.0, 1.0).unwrap();
-    let space = SearchSpace::of(domain, Pixels::Single, Norm::Linf, Extent::Balls(radius));
+    let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(radius));
     let seed: Vec<f32> = Random::new(3)
         .list(elements, -0.8, 0.8)
         .iter()

@@ -121,7 +121,7 @@ impl Parser<'_> {
             }
         }
         Norm::from_name(&name).ok_or_else(|| {
-            let names = Norm::ALL.map(Norm::name);
+            let names = Norm::ALL.map(|norm| norm.name());
             let meant = nearest(&name, names).map(|meant| format!("did you mean `{meant}`? "));
             let span = Span::new(span.start, self.behind);
             Fault::new(span, format!("unknown norm `{name}`")).hint(format!(

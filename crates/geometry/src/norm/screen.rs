@@ -3,12 +3,11 @@
 //!
 //! References lie side by side, an element's values next to each other, so that every instruction
 //! works on as many references as the machine has lanes and each test can visit the elements in the
-//! order that suits it. For L-infinity a reference is out when an element leaves a window round the
-//! test, which needs no arithmetic and so settles ties too; for the other norms, when a sum in single
-//! precision is too large by more than its rounding.
+//! order that suits it. What is added up, and from what sum on a reference is out, is the norm's to say:
+//! [`Screening`]. The sums are in single precision, and a reference is out when its sum is too large by
+//! more than its rounding.
 
-use deepconcolic_geometry::{InputSpace, Norm};
-use deepconcolic_network::vectorised;
+use super::{InputSpace, Norm};
 
 /// References compared at once: enough independent sums to hide the latency of an addition.
 pub const LANES: usize = 32;
@@ -20,44 +19,67 @@ const STEEPEST: f64 = 1e15;
 
 /// One value for each of the references that are compared at once.
 pub type Lanes = [f32; LANES];
+/// The references' values, element by element.
+pub(super) type Columns<'a> = &'a [Lanes];
+/// For each reference, whether it may be what is looked for; nothing if none may.
+pub(super) type Left = Option<[bool; LANES]>;
+
+/// How a norm tells far references from near ones.
+pub trait Screening: Sync {
+    /// What a change of an element counts, given one over the element's width and whether the element is
+    /// the last of its pixel.
+    fn factor(&self, per_width: f32, _is_last: bool) -> f32 {
+        per_width
+    }
+
+    /// Whether windows round the elements of a test are looked at, not changes.
+    fn by_windows(&self) -> bool {
+        false
+    }
+
+    /// The sum above which a reference is out that must be nearer than a distance, or as near if `ties`
+    /// will do.
+    fn limit(&self, distance: f64, ties: bool, elements: usize) -> f32;
+
+    /// For each reference, whether it may be what the sight aims at; nothing if none may.
+    fn left(&self, columns: Columns<'_>, sight: &Sight) -> Left;
+}
 
 /// What distances are made of.
-#[derive(Clone, Debug)]
 pub struct Screen {
-    norm: Norm,
+    screening: &'static dyn Screening,
     widths: Vec<f64>,
     /// One over each width, or less.
     factors: Vec<f32>,
-    /// The elements of each pixel; for other norms every element is by itself.
+    /// The elements of each pixel; for norms that do not count pixels every element is by itself.
     pixels: Vec<Vec<u32>>,
 }
 
 /// A test ready to be compared with references.
 #[derive(Clone, Debug)]
 pub struct Sight {
-    probes: Vec<Probe>,
+    pub(super) probes: Vec<Probe>,
     /// What a reference must be nearer than, and whether one that is as near will do.
     aim: Option<(f64, bool)>,
-    windows: Vec<Window>,
-    limit: f32,
+    pub(super) windows: Vec<Window>,
+    pub(super) limit: f32,
 }
 
 /// An element of a test.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
-    element: u32,
-    value: f32,
-    /// What a change counts: one over the unit; for norms that count pixels, 1 at the last element
-    /// of a pixel and 0 before it.
-    factor: f32,
+pub(super) struct Probe {
+    pub element: u32,
+    pub value: f32,
+    /// What a change counts.
+    pub factor: f32,
 }
 
 /// The values that an element of a nearer reference can have.
 #[derive(Clone, Copy, Debug)]
-struct Window {
-    element: u32,
-    low: f32,
-    high: f32,
+pub(super) struct Window {
+    pub element: u32,
+    pub low: f32,
+    pub high: f32,
 }
 
 impl Sight {
@@ -70,8 +92,7 @@ impl Sight {
 impl Screen {
     /// For inputs of so many elements.
     pub fn new(norm: Norm, units: &InputSpace, elements: usize) -> Self {
-        let width = |element| units.widths.get(element).copied().unwrap_or(1.0);
-        let widths: Vec<f64> = (0..elements).map(width).collect();
+        let widths: Vec<f64> = (0..elements).map(|e| units.width(e)).collect();
         let factor = |&width: &f64| {
             let factor = f64::min(1.0 / width, STEEPEST) as f32;
             // What single precision cannot hold precisely counts as nothing: still a lower bound.
@@ -80,17 +101,12 @@ impl Screen {
         };
         let mut pixels = vec![Vec::new(); elements];
         for element in 0..elements {
-            let position = match norm {
-                Norm::L0 => units.pixels.position(element, elements),
-                _ => element,
-            };
+            let position = norm.position(element, elements, units.pixels);
             pixels[position].push(element as u32);
         }
         pixels.retain(|pixel| !pixel.is_empty());
-        // Where a pixel is one element, counting elements is the same and quicker.
-        let single = norm == Norm::L0 && pixels.len() == elements;
         Self {
-            norm: if single { Norm::L0Elements } else { norm },
+            screening: norm.screening(pixels.len() < elements),
             factors: widths.iter().map(factor).collect(),
             widths,
             pixels,
@@ -111,16 +127,15 @@ impl Screen {
             .map(|pixel| (pixel.iter().map(expected).sum(), pixel.as_slice()))
             .collect();
         order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let counts = matches!(self.norm, Norm::L0 | Norm::L0Elements);
         let mut probes = Vec::with_capacity(test.len());
         for (_, pixel) in order {
             for (position, &element) in pixel.iter().enumerate() {
-                let last = f32::from(u8::from(position + 1 == pixel.len()));
-                let factor = self.factors[element as usize];
+                let is_last = position + 1 == pixel.len();
+                let per_width = self.factors[element as usize];
                 probes.push(Probe {
                     element,
                     value: test[element as usize],
-                    factor: if counts { last } else { factor },
+                    factor: self.screening.factor(per_width, is_last),
                 });
             }
         }
@@ -138,7 +153,7 @@ impl Screen {
             return;
         }
         sight.aim = Some((distance, ties));
-        if self.norm == Norm::Linf {
+        if self.screening.by_windows() {
             let window = |probe: &Probe| {
                 let width = self.widths[probe.element as usize];
                 Window::new(probe, width, distance, ties)
@@ -147,67 +162,24 @@ impl Screen {
             sight.windows.clear();
             sight.windows.extend(windows);
         }
-        sight.limit = self.limit(distance, ties);
-    }
-
-    /// The sum above which a reference is out.
-    fn limit(&self, distance: f64, ties: bool) -> f32 {
-        let elements = self.widths.len() as f64;
-        // A sum of sums of strides, and fewer than ten operations on each element, twice over; below
-        // the smallest normal number errors are no longer relative.
-        let upper = |exact: f64| {
-            let depth = elements / STRIDE as f64 + (STRIDE + 16) as f64;
-            let relative = depth * f64::from(f32::EPSILON);
-            (exact * (1.0 + relative) + elements * f64::from(f32::MIN_POSITIVE)) as f32
-        };
-        match self.norm {
-            // What is added up is whether a window was left.
-            Norm::Linf => 0.5,
-            Norm::L1 => upper(distance),
-            Norm::L2 => upper(distance * distance),
-            // Counts are exact.
-            Norm::L0 | Norm::L0Elements if ties => (distance + 0.5) as f32,
-            Norm::L0 | Norm::L0Elements => (distance - 0.5) as f32,
-        }
+        sight.limit = self.screening.limit(distance, ties, self.widths.len());
     }
 
     /// For each reference, whether it may be what the sight aims at; nothing if none may.
     /// `columns` holds the references' values of each element.
-    #[expect(clippy::float_cmp, reason = "changed means not the same")]
     pub fn left(&self, columns: &[Lanes], sight: &Sight) -> Option<[bool; LANES]> {
-        let (probes, limit) = (&sight.probes, sight.limit);
-        let at = |probe: &Probe| probe.element;
-        vectorised(
-            #[inline(always)]
-            || match self.norm {
-                Norm::Linf => scan(
-                    columns,
-                    &sight.windows,
-                    limit,
-                    |window| window.element,
-                    |sum, _, x, window| {
-                        let outside = x < window.low || x > window.high;
-                        *sum = if outside { 1.0 } else { *sum };
-                    },
-                ),
-                Norm::L1 => scan(columns, probes, limit, at, |sum, _, x, probe| {
-                    *sum += (x - probe.value).abs() * probe.factor;
-                }),
-                Norm::L2 => scan(columns, probes, limit, at, |sum, _, x, probe| {
-                    let change = (x - probe.value) * probe.factor;
-                    *sum += change * change;
-                }),
-                Norm::L0Elements => scan(columns, probes, limit, at, |sum, _, x, probe| {
-                    *sum += if x == probe.value { 0.0 } else { 1.0 };
-                }),
-                Norm::L0 => scan(columns, probes, limit, at, |sum, seen, x, probe| {
-                    let changed = if x == probe.value { *seen } else { 1.0 };
-                    *sum += changed * probe.factor;
-                    *seen = changed * (1.0 - probe.factor);
-                }),
-            },
-        )
+        self.screening.left(columns, sight)
     }
+}
+
+/// More than a sum over so many elements can come to by rounding, if in exact arithmetic it is this.
+pub(super) fn rounded_up(exact: f64, elements: usize) -> f32 {
+    // A sum of sums of strides, and fewer than ten operations on each element, twice over; below
+    // the smallest normal number errors are no longer relative.
+    let elements = elements as f64;
+    let depth = elements / STRIDE as f64 + (STRIDE + 16) as f64;
+    let relative = depth * f64::from(f32::EPSILON);
+    (exact * (1.0 + relative) + elements * f64::from(f32::MIN_POSITIVE)) as f32
 }
 
 impl Window {
@@ -249,13 +221,13 @@ impl Window {
     reason = "it must be compiled inside `vectorised`"
 )]
 #[inline(always)]
-fn scan<P>(
-    columns: &[Lanes],
+pub(super) fn scan<P>(
+    columns: Columns<'_>,
     parts: &[P],
     limit: f32,
     element: impl Fn(&P) -> u32,
     step: impl Fn(&mut f32, &mut f32, f32, &P),
-) -> Option<[bool; LANES]> {
+) -> Left {
     let mut totals = [0.0; LANES];
     let mut notes = [0.0; LANES];
     let mut left = [true; LANES];

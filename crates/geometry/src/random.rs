@@ -11,7 +11,7 @@ fn mix(state: u64) -> u64 {
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// The stream of these numbers, in this order.

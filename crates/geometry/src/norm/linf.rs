@@ -1,0 +1,139 @@
+//! L-infinity: the largest change of an element. Its balls are boxes.
+
+use deepconcolic_network::vectorised;
+
+use super::ball::SLACK;
+use super::convex::{ConvexNorm, Helpful, LinearForm};
+use super::screen::{Columns, Left, Screening, Sight, scan};
+use super::{Ball, Ends, InputSpace, Norm, NormKind, Unsupported};
+use crate::Random;
+
+struct Linf;
+
+impl Norm {
+    /// The largest change of an element.
+    pub const LINF: Self = Self(&Linf);
+}
+
+impl NormKind for Linf {
+    fn name(&self) -> &'static str {
+        "linf"
+    }
+
+    fn help(&self) -> &'static str {
+        "the largest change of an element"
+    }
+
+    fn default_radius(&self) -> f64 {
+        0.3
+    }
+
+    fn distance(&self, a: &[f32], b: &[f32], space: &InputSpace) -> f64 {
+        space.changes(a, b).fold(0.0, f64::max)
+    }
+
+    fn is_within(&self, a: &[f32], b: &[f32], radius: f64, space: &InputSpace) -> bool {
+        let far = radius * (1.0 + 1e-9);
+        !space.soon_beyond(a, b, far, |_, change| change) && self.distance(a, b, space) <= radius
+    }
+
+    fn is_box(&self) -> bool {
+        true
+    }
+
+    fn span(&self, radius: f64) -> f64 {
+        radius
+    }
+
+    fn project(&self, ball: &Ball<'_>, point: &mut [f32]) {
+        ball.ends(ball.radius, SLACK).clamp(point);
+    }
+
+    fn step(&self, ball: &Ball<'_>, _: &Ends, point: &mut [f32], gradient: &[f32], part: f32) {
+        let radius = ball.radius as f32;
+        step_each(point, gradient, part, |e| {
+            radius * ball.units.width(e) as f32
+        });
+    }
+
+    fn draw(&self, ball: &Ball<'_>, ends: &Ends, random: &mut Random) -> Vec<f32> {
+        let mut own = ball.ends(ball.radius, SLACK);
+        own.narrow(&ends.low, &ends.high);
+        own.draw(random)
+    }
+
+    /// Every element moves by the radius, the way its slope points.
+    fn dual(&self, gradient: &[f32], radius: f64, space: &InputSpace) -> f64 {
+        let slopes = gradient.iter().enumerate();
+        let slopes = slopes.map(|(e, &g)| f64::from(g).abs() * space.width(e));
+        radius * slopes.sum::<f64>()
+    }
+
+    fn convex(&self) -> Result<&'static dyn ConvexNorm, Unsupported> {
+        Ok(&Self)
+    }
+
+    fn screening(&self, _: bool) -> &'static dyn Screening {
+        &Self
+    }
+}
+
+/// Moves each element by a part of its own room, the way its slope points: the steepest step in a box.
+pub(crate) fn step_each(
+    point: &mut [f32],
+    gradient: &[f32],
+    part: f32,
+    room: impl Fn(usize) -> f32,
+) {
+    for (e, (x, &slope)) in point.iter_mut().zip(gradient).enumerate() {
+        if slope != 0.0 {
+            *x += slope.signum() * part * room(e);
+        }
+    }
+}
+
+impl ConvexNorm for Linf {
+    fn length(&self, displacement: &[f64]) -> f64 {
+        displacement.iter().map(|d| d.abs()).fold(0.0, f64::max)
+    }
+
+    fn form(&self) -> LinearForm {
+        LinearForm::Largest
+    }
+
+    /// All elements move equally far, each until its room ends.
+    fn nearest_beyond(&self, row: &[f64], least: f64, helpful: Helpful) -> Option<Vec<f64>> {
+        helpful.move_together(row, least, |_| 1.0)
+    }
+}
+
+/// A reference is out when an element leaves a window round the test, which needs no arithmetic and so
+/// decides ties too.
+impl Screening for Linf {
+    fn by_windows(&self) -> bool {
+        true
+    }
+
+    /// What is added up is whether a window was left.
+    fn limit(&self, _distance: f64, _ties: bool, _elements: usize) -> f32 {
+        0.5
+    }
+
+    fn left(&self, columns: Columns<'_>, sight: &Sight) -> Left {
+        vectorised(
+            #[inline(always)]
+            || {
+                scan(
+                    columns,
+                    &sight.windows,
+                    sight.limit,
+                    |window| window.element,
+                    |sum, _, x, window| {
+                        let outside = x < window.low || x > window.high;
+                        *sum = if outside { 1.0 } else { *sum };
+                    },
+                )
+            },
+        )
+    }
+}
