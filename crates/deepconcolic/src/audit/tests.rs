@@ -139,12 +139,11 @@ fn references(
             let close = found.reference_distance[test] <= radius;
             let truth = truth(found, test);
             let same = truth.map(|truth| decision.agrees(&audit.predictions[test], &truth));
-            found.verdict[test] = match (decision.rule(), close, same) {
-                (None, _, _) | (Some(_), true, None) => Verdict::NotJudged,
-                (Some(_), false, _) => Verdict::TooFar,
-                (Some(_), true, Some(false)) => Verdict::Adversarial,
-                (Some(_), true, Some(true)) => Verdict::Passes,
-            } as u8;
+            found.verdict[test] = if decision.rule().is_some() {
+                Verdict::of(close, same) as u8
+            } else {
+                Verdict::NotJudged as u8
+            };
         }
         return Ok(());
     };
