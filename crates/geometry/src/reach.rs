@@ -169,8 +169,9 @@ mod tests {
     fn spaces() -> Vec<SearchSpace> {
         let elements = 64;
         let mut all = Vec::new();
-        for norm in [Norm::LINF, Norm::L1, Norm::L2] {
-            for radius in [0.0, 0.004, 0.3, 3.0] {
+        for norm in Norm::ALL {
+            let radii = [0.0, 0.004, 0.3, 3.0].into_iter();
+            for radius in radii.filter(|&radius| norm.check_radius(radius).is_ok()) {
                 for grid in [None, Some(255)] {
                     for validity in [None, Some(0.8)] {
                         let lower = vec![0.0; elements];

@@ -368,6 +368,9 @@ fn a_constant_feature_that_moves_is_infinitely_far_unless_only_changes_are_count
             units: &space,
         };
         assert_eq!(ball.ends(1.0, 0.0).high[1], 3.0);
+        // Minus zero is a value like any other.
+        let root = &[0.0, -0.0];
+        assert_eq!(Ball { root, ..ball }.ends(1.0, 0.0).low[1], 0.0);
     }
 }
 
