@@ -1,8 +1,8 @@
 //! In words: what the two inputs of one requirement may be. One meaning holds in search, proofs, counts and
-//! checks, and this is how it is said.
+//! checks, and the search region says it.
 
 use deepconcolic_criteria::Family;
-use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_geometry::SearchSpace;
 use deepconcolic_language::Inputs;
 
 /// Over data.
@@ -11,19 +11,7 @@ pub const OVER_DATA: &str = "any two samples count together; `run` with a radius
 
 /// Of a run, if it has requirements on two inputs.
 pub fn of_run(family: &dyn Family, space: &SearchSpace) -> Option<String> {
-    has_some(family).then(|| match &space.extent {
-        Extent::Domain => {
-            "the two inputs of a requirement may lie anywhere in the domain, whatever seeds they come from".into()
-        }
-        Extent::Balls(radius) => format!(
-            "the two inputs of a requirement lie in one ball: both within {radius} ({}) of the same seed; covered, \
-             infeasible, refuted and proven are about such pairs, not about inputs of two balls",
-            space.norm
-        ),
-        Extent::Boxes(_) => "the two inputs of a requirement lie in the same box; covered, infeasible, refuted and \
-             proven are about such pairs, not about inputs of two boxes"
-            .into(),
-    })
+    has_some(family).then(|| space.two_inputs())
 }
 
 /// Whether some requirement is about two inputs.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use deepconcolic_geometry::Extent;
 use deepconcolic_record::Summary;
 
 use super::opened::Opened;
@@ -87,11 +86,7 @@ fn scope(opened: &Opened) -> Vec<String> {
         .map(deepconcolic_criteria::Group::total)
         .sum();
     let norm = space.norm.name();
-    let place = match &space.extent {
-        Extent::Balls(radius) => format!("within {radius} ({norm}) of a seed"),
-        Extent::Domain => "anywhere in the domain".into(),
-        Extent::Boxes(boxes) => format!("in one of {} boxes", boxes.len()),
-    };
+    let place = space.place();
     let domain = &settings.domain;
     let ends = match (domain.lower.as_slice(), domain.upper.as_slice()) {
         ([low], [high]) => format!("{low}..{high} for every element"),

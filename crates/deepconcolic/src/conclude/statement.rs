@@ -7,7 +7,7 @@ use std::path::Path;
 
 use deepconcolic_criteria::{Family, Rule};
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_geometry::{Extent, SearchSpace};
+use deepconcolic_geometry::{ScopeWords, SearchSpace};
 use deepconcolic_language::{Inputs, Quantifier};
 use deepconcolic_record::{RequirementTable, State, Summary};
 
@@ -18,8 +18,6 @@ use crate::settings::{SeedChoice, Settings};
 const LISTED: usize = 200;
 /// Most input elements whose ends are listed one by one.
 const ELEMENTS: usize = 64;
-/// Most boxes of a region file that are spelled out.
-const BOXES: usize = 8;
 
 /// What the page is made from.
 pub struct Page<'a> {
@@ -256,51 +254,12 @@ fn work(text: &mut String, page: &Page<'_>) {
 
 /// Which inputs are spoken of.
 fn scope(page: &Page<'_>) -> String {
-    let summary = page.summary;
-    let together = |place: &str| {
-        if page.verdicts.two_inputs {
-            format!("; the two inputs of a requirement lie in the same {place}")
-        } else {
-            String::new()
-        }
-    };
-    match &page.space.extent {
-        Extent::Balls(radius) => format!(
-            "inputs of the domain within {radius} ({} norm, in units of the domain's width) of one of {} seeds{}",
-            summary.norm,
-            summary.tests.seeds,
-            together("ball")
-        ),
-        Extent::Domain => "all inputs of the domain".into(),
-        Extent::Boxes(boxes) => {
-            let hash = page.settings.region.as_deref().unwrap_or_default();
-            let spelled = match boxes.len() {
-                n if n <= BOXES => {
-                    let words: Option<Vec<String>> = boxes.iter().map(spelled).collect();
-                    words.map_or_else(String::new, |words| format!(": {}", words.join("; ")))
-                }
-                _ => String::new(),
-            };
-            format!(
-                "inputs of the domain in one of the {} boxes of the region file (SHA-256 `{hash}`){spelled}{}",
-                boxes.len(),
-                together("box")
-            )
-        }
-    }
-}
-
-/// A box in words, if that is short.
-fn spelled((lower, upper): &(Vec<f64>, Vec<f64>)) -> Option<String> {
-    let first = (*lower.first()?, *upper.first()?);
-    let ends = || lower.iter().zip(upper).map(|(&l, &u)| (l, u));
-    let same =
-        |a: (f64, f64)| a.0.to_bits() == first.0.to_bits() && a.1.to_bits() == first.1.to_bits();
-    if ends().all(same) {
-        return Some(format!("{}..{} in every element", first.0, first.1));
-    }
-    let parts: Vec<String> = ends().map(|(l, u)| format!("{l}..{u}")).collect();
-    (parts.len() <= ELEMENTS / BOXES).then(|| parts.join(" x "))
+    page.space.scope(&ScopeWords {
+        norm: page.space.norm,
+        seeds: page.summary.tests.seeds,
+        file_hash: page.settings.region.as_deref().unwrap_or_default(),
+        two_inputs: page.verdicts.two_inputs,
+    })
 }
 
 fn seeds(page: &Page<'_>) -> String {
@@ -417,12 +376,7 @@ fn notes(text: &mut String, page: &Page<'_>) {
 }
 
 fn rests_on(text: &mut String, page: &Page<'_>) {
-    let boxes = match page.space.extent {
-        Extent::Balls(_) => {
-            " Balls of other norms than L-infinity are proven over the box around each."
-        }
-        _ => "",
-    };
+    let boxes = page.space.proof_note();
     let _ = write!(
         text,
         "## What this rests on\n\n\

@@ -4,7 +4,6 @@
 use deepconcolic_campaign::FoundPair;
 use deepconcolic_criteria::{Objective, Pairs};
 use deepconcolic_engines::{Budget, Goal, Margin, Origin, supporting};
-use deepconcolic_geometry::Extent;
 
 use super::work::Work;
 
@@ -38,9 +37,10 @@ impl Work<'_> {
         let seed = self.stage.seeds.input(found.root);
         let from = |start: &Vec<f32>| {
             // A box belongs to no seed; it is the one that the start lies in.
-            let root = match self.stage.space.extent {
-                Extent::Boxes(_) => start,
-                Extent::Balls(_) | Extent::Domain => seed,
+            let root = if self.stage.space.holds_seeds() {
+                seed
+            } else {
+                start
             };
             let goal = Goal {
                 network: self.stage.network,
