@@ -223,7 +223,7 @@ mod tests {
         assert!(error.to_string().contains("v[x][1,0] > 0"), "{error}");
         assert!(agree(1).is_ok() && agree(2).is_ok());
         let note = fragile(family.as_ref(), &campaign, &proven(1)).unwrap();
-        assert!(note.contains("v[x][1,0] > 0.5"), "{note}");
+        assert!(note.contains("v[x][1,0] - 0.5 > 0"), "{note}");
         assert_eq!(fragile(family.as_ref(), &campaign, &proven(2)), None);
     }
 }
