@@ -223,10 +223,6 @@ mod by_name {
     use deepconcolic_geometry::Norm;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the signature is serde's"
-    )]
     pub fn serialize<S: Serializer>(norm: &Norm, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(norm.name())
     }
