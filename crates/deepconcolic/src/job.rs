@@ -9,7 +9,7 @@ use std::time::Duration;
 use deepconcolic_campaign::Strategy;
 use deepconcolic_criteria::{Parameters, Partition, Rule};
 use deepconcolic_geometry::Norm;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSettings, ScopeName};
 
@@ -28,7 +28,8 @@ use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSetti
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Job {
-    /// Version of this record.
+    /// Version of this record; a file with another one is refused.
+    #[serde(deserialize_with = "known_format")]
     pub format: u32,
     /// The model and how it is read.
     pub model: ModelSettings,
@@ -159,6 +160,18 @@ impl Default for Job {
             command: Vec::new(),
         }
     }
+}
+
+/// Another format may mean other things by the same names.
+fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let format = u32::deserialize(deserializer)?;
+    if format == Job::FORMAT {
+        return Ok(format);
+    }
+    Err(de::Error::custom(format!(
+        "the job has format {format}, and this version reads {}; write it anew, or use the version that wrote it",
+        Job::FORMAT
+    )))
 }
 
 impl Default for SeedRequest {

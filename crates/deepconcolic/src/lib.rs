@@ -71,14 +71,16 @@ mod settings;
 mod two_inputs;
 mod verify;
 
-/// Why a session ended, and the stages it goes through.
-pub use deepconcolic_campaign::{Stage, Stop};
+/// What is said of a test.
+pub use deepconcolic_campaign::oracle::Verdict;
+/// Why a session ended, the stages it goes through, the work it did, and its tests.
+pub use deepconcolic_campaign::{Passes, Stage, Stop, Suite};
 /// One of several parts of the requirements.
 pub use deepconcolic_criteria::Partition;
 /// How outputs are read.
 pub use deepconcolic_criteria::{Rule, UNSTATED};
-/// What to do where a journal is damaged; the folder of a run; its figures.
-pub use deepconcolic_record::{OnDamage, RunFolder, Summary};
+/// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
+pub use deepconcolic_record::{OnDamage, RunFolder, State, Summary, Times};
 
 pub use audit::{CheckReport, Finding, Report as RunFindings, check};
 pub use conclude::Conclusion;

@@ -85,12 +85,7 @@ impl Job {
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         notes.extend(self.wrong_seeds(&choice));
-        let needs_profile = criterion.is_some_and(Criterion::needs_profile);
-        let (profile, profile_words) = if needs_profile {
-            self.profile(&data, &network)?
-        } else {
-            (None, None)
-        };
+        let (profile, profile_words) = self.profile(criterion, &data, &network)?;
         let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let settings = Settings {
             format: Settings::FORMAT,
@@ -108,13 +103,7 @@ impl Job {
             knobs: self.parameters.clone(),
             partition: self.partition,
             radius,
-            region: match &self.region {
-                Some(path) => {
-                    let bytes = std::fs::read(path).map_err(Error::unreadable(path))?;
-                    Some(hash_bytes(&bytes))
-                }
-                None => None,
-            },
+            region: self.region_sha256()?,
             domain: DomainSettings::new(&domain, self.domain.clone(), domain_words),
             quantise: self.grid()?,
             validity: self.least_similarity()?,
@@ -194,12 +183,25 @@ impl Job {
         Ok(Some(samples))
     }
 
-    /// What is known of the ranges of neurons, and where from.
+    /// The fingerprint of the file of boxes.
+    fn region_sha256(&self) -> Result<Option<String>, Error> {
+        let Some(path) = &self.region else {
+            return Ok(None);
+        };
+        let bytes = std::fs::read(path).map_err(Error::unreadable(path))?;
+        Ok(Some(hash_bytes(&bytes)))
+    }
+
+    /// What is known of the ranges of neurons, and where from, if the criterion needs to know.
     fn profile(
         &self,
+        criterion: Option<&dyn Criterion>,
         data: &Samples,
         network: &Network,
     ) -> Result<(Option<Profile>, Option<String>), Error> {
+        if !criterion.is_some_and(Criterion::needs_profile) {
+            return Ok((None, None));
+        }
         let given = self.profile.as_deref();
         let (profile, words) = profile_file::find(given, &self.data, data, network)?;
         Ok((Some(profile), Some(words)))

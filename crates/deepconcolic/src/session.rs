@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::Judgement;
-use deepconcolic_campaign::{Campaign, Limits, Round, Stage, Stop, Strategy, Subject, Suite};
+use deepconcolic_campaign::{
+    Campaign, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
+};
 use deepconcolic_criteria::Means;
-use deepconcolic_record::{Entry, Journal, OnDamage, RunFolder, Summary};
+use deepconcolic_record::{Entry, Journal, OnDamage, RunFolder, Summary, Times};
 use serde_json::Value;
 
 use crate::conclude::{Conclusion, Ended};
@@ -108,6 +110,17 @@ impl Session {
         Self::start(job, &Place::Memory, cancel, tell)
     }
 
+    /// A run that leaves nothing on disk, on what [`Prepared::of`] made of its job: any number of runs can share it.
+    pub fn of(
+        job: Job,
+        prepared: Arc<Prepared>,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
+        let watch = Stopwatch::start();
+        Self::begin(job, prepared, watch, &Place::Memory, cancel, tell)
+    }
+
     /// A run in a new or empty folder.
     pub fn create(
         job: Job,
@@ -135,8 +148,19 @@ impl Session {
         cancel: &Cancel,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
-        let mut watch = Stopwatch::start();
+        let watch = Stopwatch::start();
         let prepared = Arc::new(Prepared::of(&job, tell)?);
+        Self::begin(job, prepared, watch, place, cancel, tell)
+    }
+
+    fn begin(
+        job: Job,
+        prepared: Arc<Prepared>,
+        mut watch: Stopwatch,
+        place: &Place<'_>,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
         let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
         let opened = Opened::at(place, &settings, &prepared, &job)?;
         let before = opened.entries.iter().map(|entry| entry.seconds).sum();
@@ -150,8 +174,9 @@ impl Session {
             Limits::default()
         };
         let subject = prepared.subject()?;
-        let strategy = plan::strategy(&job.strategy)?;
-        let campaign = Campaign::new(subject, strategy, job.rng_seed, prepared.runs, &measuring)
+        let strategy = plan::strategy(&prepared.settings.strategy)?;
+        let rng_seed = prepared.settings.rng_seed;
+        let campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
             .map_err(Error::Request)?;
         let rounds = opened.entries.iter().filter_map(Entry::round).cloned();
         let (late, early) = rounds.partition(|round| round.stage == Stage::Symbolic);
@@ -191,6 +216,16 @@ impl Session {
         (ledger.covered_count(), ledger.total())
     }
 
+    /// Passes through the network so far, and linear programs.
+    pub fn passes(&self) -> Passes {
+        self.campaign.passes()
+    }
+
+    /// Where the time went so far, in seconds.
+    pub fn times(&self) -> Times {
+        self.log.watch.times
+    }
+
     /// Works to the end.
     pub fn run(&mut self, tell: &mut Listener<'_>) -> Result<Stop, Error> {
         loop {
@@ -224,12 +259,13 @@ impl Session {
 
     /// Random tests are what the others are compared with: they get all of the time.
     fn proves(&self) -> Result<bool, Error> {
-        Ok(self.job.proofs && plan::strategy(&self.job.strategy)? != Strategy::Random)
+        let settings = &self.prepared.settings;
+        Ok(settings.proofs && plan::strategy(&settings.strategy)? != Strategy::Random)
     }
 
     /// What single neurons tell of pairs, before the search, which then passes over what is impossible.
     fn prove_neurons(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
-        if self.is_about_pairs() && self.job.proofs {
+        if self.is_about_pairs() && self.prepared.settings.proofs {
             let when = When {
                 deadline: self.log.share_of_budget(PAIR_SHARE),
                 admits: false,
