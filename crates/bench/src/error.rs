@@ -40,8 +40,11 @@ pub enum BenchError {
     #[error("there are no data for {0}")]
     NoData(String),
     /// The command that is to be killed.
-    #[error("{0} is not there; build it with `cargo build --release -p deepconcolic`")]
+    #[error("{0} is not there; build it with `cargo build --release -p deepconcolic-cli`")]
     NoCommand(PathBuf),
+    /// A job that the library could not do.
+    #[error(transparent)]
+    Job(#[from] deepconcolic::Error),
     /// A campaign that could not begin, or a run that failed.
     #[error("{0}")]
     Campaign(String),

@@ -14,6 +14,7 @@ mod coverage;
 mod deviation;
 mod error;
 mod inputs;
+mod job;
 mod memory;
 mod peak;
 mod proofs;

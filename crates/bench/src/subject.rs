@@ -1,7 +1,5 @@
 //! A network with the data it is measured on.
 
-use std::sync::Arc;
-
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -27,7 +25,7 @@ const PROFILED: usize = 1000;
 
 /// A network and its images.
 pub struct Subject {
-    pub network: Arc<Network>,
+    pub network: Network,
     pub samples: Samples,
 }
 
@@ -36,8 +34,8 @@ impl Subject {
         let model = shelf.model(name).map_err(BenchError::NoModel)?;
         let network = load(&model, &LoadOptions::default())?.network;
         let file = data_of(name).ok_or_else(|| BenchError::NoData(name.to_owned()))?;
-        let samples = samples(shelf, &network, file)?;
-        let network = Arc::new(network);
+        let dataset = Dataset::open(&shelf.data(file), &OpenOptions::default())?;
+        let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
         Ok(Self { network, samples })
     }
 
@@ -105,12 +103,6 @@ impl Subject {
     }
 }
 
-/// Data as a network takes them.
-pub fn samples(shelf: &Shelf, network: &Network, file: &str) -> Result<Samples, BenchError> {
-    let dataset = Dataset::open(&shelf.data(file), &OpenOptions::default())?;
-    Ok(dataset.prepare(network.input_shape().without_batch(), None)?)
-}
-
 /// The families themselves.
 fn plain(families: &[Box<dyn Family>]) -> Vec<&dyn Family> {
     families.iter().map(AsRef::as_ref).collect()
@@ -144,13 +136,7 @@ pub struct Images<'a> {
     range: Range<usize>,
 }
 
-impl<'a> Images<'a> {
-    /// The first so many, or all there are.
-    pub fn first(samples: &'a Samples, count: usize) -> Self {
-        let range = 0..count.min(samples.len());
-        Self { samples, range }
-    }
-
+impl Images<'_> {
     /// All of them as a network takes them.
     pub fn values(&self) -> Vec<f32> {
         let mut values = vec![0.0; self.range.len() * self.samples.features()];

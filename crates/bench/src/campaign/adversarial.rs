@@ -1,13 +1,16 @@
 //! Adversarial tests among those that neuron coverage makes near 100 images.
 
-use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict as Word};
+use std::collections::BTreeMap;
 
-use super::field::{Ended, Field, Quest, Start};
+use deepconcolic::{Job, Radius, SeedRequest, Verdict as Word};
+
+use super::field::Field;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{Images, PAPER};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 const SEEDS: usize = 100;
@@ -20,32 +23,34 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         "\n== adversarial tests: nc of {PAPER}, the first {SEEDS} images it gets right, radius {RADIUS}, \
          quantised to {STEPS} steps"
     );
-    let all = pool(cores())?;
-    let quest = Quest {
-        radius: Some(RADIUS),
-        grid: Some(STEPS),
-        ..Quest::new("nc", Start::First(SEEDS))
+    let field = Field::new(Job {
+        radius: Radius::Within(RADIUS),
+        quantise: Some(STEPS),
+        adversarial_radius: Some(RADIUS),
+        ..job(shelf, PAPER, "nc", SeedRequest::First(SEEDS))?
+    })?;
+    let ended = field.run(&pool(cores())?)?;
+    ended.print();
+    let (suite, seeds) = (&ended.conclusion.suite, ended.summary.tests.seeds);
+    let generated = ended.summary.tests.generated;
+    let of = |word: Word| {
+        let tests = seeds..suite.len();
+        tests.filter(|&t| suite.verdict[t] == word as u8).count()
     };
-    let field = Field::load(shelf, PAPER, &quest)?;
-    let (ended, _) = field.reach(&all)?;
-    let judged = all.install(|| judge(&field, &ended));
-    let generated = &judged[field.seeds().len()..];
-    let of = |word: Word| generated.iter().filter(move |j| j.verdict == word);
-    let bad = of(Word::Adversarial).count();
-    let nearest = of(Word::Adversarial)
-        .map(|j| j.distance)
-        .fold(f64::INFINITY, f64::min);
-    let fraction = 100.0 * bad as f64 / generated.len().max(1) as f64;
+    let bad = of(Word::Adversarial);
+    let fraction = 100.0 * bad as f64 / generated.max(1) as f64;
+    let nearest = ended
+        .summary
+        .adversarial
+        .and_then(|found| found.min_distance);
     println!(
         "{:>12} {:>10} {:>12} {:>16}",
         "", "generated", "adversarial", "least distance"
     );
     println!(
-        "{:>12} {:>10} {:>11.2}% {:>16.4}",
+        "{:>12} {generated:>10} {fraction:>11.2}% {:>16.4}",
         "here",
-        generated.len(),
-        fraction,
-        nearest
+        nearest.unwrap_or(f64::INFINITY)
     );
     println!(
         "{:>12} {:>10} {:>11.2}% {:>16.4}",
@@ -53,13 +58,13 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     );
     println!(
         "of the others, {} have the label of the nearest image, {} are too far from any to be judged",
-        of(Word::Passes).count(),
-        of(Word::TooFar).count()
+        of(Word::Passes),
+        of(Word::TooFar)
     );
-    let tests = ended.suite.tests();
-    let strayed = tests
-        .iter()
-        .filter(|t| t.prediction != tests[t.provenance.root].prediction);
+    let labels = suite.provenance.root[..seeds].iter().zip(&suite.label);
+    let labels: BTreeMap<i64, i64> = labels.map(|(root, label)| (*root, *label)).collect();
+    let tests = suite.provenance.root.iter().zip(&suite.label);
+    let strayed = tests.filter(|(root, label)| labels[root] != **label);
     println!("{} have another label than their seed", strayed.count());
     println!(
         "what differs: the paper solves for the nearest point that meets one requirement, so it has \
@@ -67,27 +72,11 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
          many requirements at once, so there are few, at the edge of the ball, and none is made \
          smaller afterwards"
     );
-    let furthest = field.furthest(&ended.suite);
+    let furthest = field.furthest(&ended);
     Ok(vec![Verdict::new(
         format!(
-            "{bad} adversarial tests of {} ({fraction:.2} %), each within {furthest} of its seed",
-            generated.len()
+            "{bad} adversarial tests of {generated} ({fraction:.2} %), each within {furthest} of its seed"
         ),
         bad > 0 && furthest <= RADIUS,
     )])
-}
-
-/// Judges every test by the test images.
-fn judge(field: &Field, ended: &Ended) -> Vec<Judgement> {
-    let samples = &field.subject.samples;
-    let references = Images::first(samples, samples.len());
-    let decision = &field.decision;
-    let (norm, units) = (field.space.norm, &field.space.units);
-    let oracle = Oracle::new(&references, norm, units, RADIUS, decision);
-    let tests = ended.suite.tests();
-    let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
-    let predictions: Vec<_> = tests.iter().map(|t| t.prediction.clone()).collect();
-    let hint = |root: usize| Some(field.seeds().index(root));
-    let hints: Vec<Option<usize>> = tests.iter().map(|t| hint(t.provenance.root)).collect();
-    oracle.judge(&field.subject.network, &inputs, &predictions, &hints)
 }

@@ -1,9 +1,12 @@
 //! Neuron coverage of the paper's MNIST network within 0.3 of the paper's seed.
 
-use super::field::{Field, Quest, Start};
+use deepconcolic::{Job, Radius, SeedRequest};
+
+use super::field::Field;
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
 use crate::subject::PAPER;
@@ -17,23 +20,23 @@ const LEAST: f64 = 89.5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, radius {RADIUS}");
     let all = pool(cores())?;
-    let quest = Quest {
-        radius: Some(RADIUS),
-        ..Quest::new("nc", Start::Index(SEED))
-    };
-    let field = Field::load(shelf, PAPER, &quest)?;
-    let (ended, counted) = field.reach(&all)?;
-    field.print_layers(&counted);
-    let random = all.install(|| field.random_percent(ended.suite.len()));
+    let field = Field::new(Job {
+        radius: Radius::Within(RADIUS),
+        ..job(shelf, PAPER, "nc", SeedRequest::Given(vec![SEED]))?
+    })?;
+    let ended = field.run(&all)?;
+    ended.print();
+    ended.print_layers();
+    let (random, _) = ended.controls();
     println!("control: as many random inputs {random:.2} %");
-    let furthest = field.furthest(&ended.suite);
+    let furthest = field.furthest(&ended);
     Ok(vec![
         Verdict::new(
             format!(
                 "nc, radius {RADIUS}: {:.3} % (at least {LEAST} %)",
-                counted.percent()
+                ended.percent()
             ),
-            counted.percent() >= LEAST,
+            ended.percent() >= LEAST,
         ),
         Verdict::new(
             format!("nc, radius {RADIUS}: no test is more than {furthest} from the seed"),

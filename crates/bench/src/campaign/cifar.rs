@@ -1,8 +1,11 @@
 //! Neuron coverage of the paper's CIFAR-10 network from the paper's seed.
 
-use super::field::{Field, Quest, Start};
+use deepconcolic::SeedRequest;
+
+use super::field::Field;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
 use crate::verdict::Verdict;
@@ -16,18 +19,19 @@ const LEAST: f64 = 99.9;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {MODEL}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let field = Field::load(shelf, MODEL, &Quest::new("nc", Start::Index(SEED)))?;
-    let (ended, counted) = field.reach(&all)?;
+    let seeds = SeedRequest::Given(vec![SEED]);
+    let ended = Field::new(job(shelf, MODEL, "nc", seeds)?)?.run(&all)?;
+    ended.print();
     println!("the paper: 89.6 %");
-    field.print_layers(&counted);
-    let tests = ended.suite.len();
-    let (random, data) = field.controls(&all, tests);
+    ended.print_layers();
+    let tests = ended.conclusion.suite.len();
+    let (random, data) = ended.controls();
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
     Ok(vec![Verdict::new(
         format!(
             "nc of the CIFAR-10 network: {:.3} % (at least {LEAST} %)",
-            counted.percent()
+            ended.percent()
         ),
-        counted.percent() >= LEAST,
+        ended.percent() >= LEAST,
     )])
 }

@@ -1,16 +1,20 @@
 //! Neuron boundaries of the paper's MNIST network, both sides, with bounds from training images.
 
-use deepconcolic_campaign::profile;
-use deepconcolic_criteria::Profile;
-use deepconcolic_network::{Network, Point};
+use std::path::Path;
 
-use super::field::{Field, Quest, Start};
+use deepconcolic::{Job, Prepared, SeedRequest, State};
+use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::write::NpzWriter;
+use deepconcolic_network::Point;
+
+use super::field::Field;
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{Images, PAPER, Subject, samples};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// Images that bounds are taken from.
@@ -26,47 +30,65 @@ const LEAST: f64 = 97.5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nbc of {PAPER}, seed {SEED}, no radius, bounds of {PROFILED} training images");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let training = samples(shelf, &subject.network, "mnist_train.npz")?;
-    let images = Images::first(&training, PROFILED);
-    let profile = all.install(|| profile(&subject.network, &images, PROFILED));
-    let quest = Quest {
-        executions: Some(PASSES),
-        profile: Some(&profile),
-        ..Quest::new("nbc", Start::Index(SEED))
-    };
-    let field = Field::new(subject, &quest)?;
-    let (ended, counted) = field.reach(&all)?;
+    let place = tempfile::tempdir()?;
+    let images = place.path().join("profiled.npz");
+    keep_first(&shelf.data("mnist_train.npz"), &images)?;
+    let field = Field::new(Job {
+        max_executions: Some(PASSES),
+        profile: Some(images),
+        ..job(shelf, PAPER, "nbc", SeedRequest::Given(vec![SEED]))?
+    })?;
+    let ended = field.run(&all)?;
+    ended.print();
     println!("the paper: 60.7 % of a subset of 2,504 requirements");
-    let open = field.print_layers(&counted);
-    let impossible = impossible(&field.subject.network, &profile);
-    let inherent = open.iter().filter(|&&slot| impossible[slot]).count();
-    let all_of_them = impossible.iter().filter(|&&is| is).count();
+    ended.print_layers();
+    let impossible = impossible(&field.prepared);
+    // The first layer's requirements come first.
+    let states = ended.conclusion.requirements.state.iter().zip(&impossible);
+    let open = states.filter(|(state, _)| **state == State::Unresolved as u8);
+    let open: Vec<bool> = open.map(|(_, &impossible)| impossible).collect();
+    let count = |of: &[bool]| of.iter().filter(|&&is| is).count();
     println!(
-        "first layer: {} open, {inherent} of them beyond what nine weights can reach; {all_of_them} are in all",
-        open.len()
+        "first layer: {} open, {} of them beyond what nine weights can reach; {} are in all",
+        open.len(),
+        count(&open),
+        count(&impossible)
     );
-    let (random, data) = field.controls(&all, ended.suite.len());
+    let (random, data) = ended.controls();
     println!("controls: as many random inputs {random:.2} %, 10,000 test images {data:.2} %");
     Ok(vec![
         Verdict::new(
-            format!("nbc: {:.3} % (at least {LEAST} %)", counted.percent()),
-            counted.percent() >= LEAST,
+            format!("nbc: {:.3} % (at least {LEAST} %)", ended.percent()),
+            ended.percent() >= LEAST,
         ),
         Verdict::new(
-            format!("nbc: {} passes (at most {PASSES})", ended.passes.total()),
-            ended.passes.total() <= PASSES,
+            format!("nbc: {} passes (at most {PASSES})", ended.passes()),
+            ended.passes() <= PASSES,
         ),
     ])
 }
 
+/// Keeps the first images of a file as a file of their own.
+fn keep_first(all: &Path, into: &Path) -> Result<(), BenchError> {
+    let images = NpzReader::open(all)?.read::<u8>("x")?;
+    let mut shape = images.shape;
+    let each: usize = shape[1..].iter().product();
+    shape[0] = PROFILED.min(shape[0]);
+    let mut file = NpzWriter::create(into)?;
+    file.add("x", &shape, &images.values[..shape[0] * each])?;
+    Ok(file.finish()?)
+}
+
 /// For each requirement of the first layer, upper and lower in turn, whether no input of the domain can
 /// meet it by the margin: an affine layer's interval bounds are met at corners.
-fn impossible(network: &Network, profile: &Profile) -> Vec<bool> {
-    let elements = network.input_elements();
-    let bounds = network.intervals(&vec![0.0; elements], &vec![1.0f64; elements]);
+fn impossible(prepared: &Prepared) -> Vec<bool> {
+    let (network, domain) = (&prepared.network, &prepared.space.domain);
+    let wide = |ends: &[f32]| ends.iter().map(|&end| f64::from(end)).collect::<Vec<_>>();
+    let bounds = network.intervals(&wide(domain.lower()), &wide(domain.upper()));
     let (low, high) = network.range(&bounds, Point::Pre(0));
-    let seen = profile.layer(0);
+    let Some(seen) = prepared.profile.as_ref().map(|profile| profile.layer(0)) else {
+        return Vec::new();
+    };
     (0..low.len())
         .flat_map(|i| {
             [

@@ -3,14 +3,15 @@
 
 use std::hint::black_box;
 
-use deepconcolic_campaign::Passes;
+use deepconcolic::{Passes, SeedRequest};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Tape, Trace};
 use rayon::ThreadPool;
 
-use super::field::{Ended, Field, Quest, Start};
+use super::field::Field;
 use crate::contest::{Contest, Side, print_load, time};
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::rng::Rng;
 use crate::shelf::Shelf;
 use crate::speed::pool;
@@ -35,20 +36,27 @@ const ROUNDS: usize = 5;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc of {PAPER}, seed {SEED}, no radius");
     let all = pool(cores())?;
-    let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
-    let (ended, counted) = field.reach(&all)?;
+    let seeds = SeedRequest::Given(vec![SEED]);
+    let field = Field::new(job(shelf, PAPER, "nc", seeds)?)?;
+    let ended = field.run(&all)?;
+    ended.print();
     println!(
         "the paper: 97 % after 7.4 hours, 97.89 % after 6.5 days, 4,995 tests from 11,807 LPs"
     );
-    let tests = ended.suite.len();
-    let (random, data) = field.controls(&all, tests);
+    let tests = ended.conclusion.suite.len();
+    let (random, data) = ended.controls();
     println!("controls: {tests} random inputs {random:.2} %, 10,000 plain test images {data:.2} %");
-    let ratio = ratio(&field, &ended, &all)?;
-    let passes = ended.passes;
+    let passes = Passes {
+        forward: ended.summary.executions.forward,
+        vjp: ended.summary.executions.vjp,
+        lp: 0,
+    };
+    let ratio = ratio(&field, passes, &all)?;
+    let counted = ended.summary.requirements;
     let complete = counted.covered == counted.total;
     Ok(vec![
         Verdict::new(
-            format!("nc, no radius: {:.3} % (100 %)", counted.percent()),
+            format!("nc, no radius: {:.3} % (100 %)", ended.percent()),
             complete,
         ),
         Verdict::new(
@@ -74,10 +82,10 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// The time of the campaign over that of as many passes alone.
-fn ratio(field: &Field, ended: &Ended, all: &ThreadPool) -> Result<f64, BenchError> {
+fn ratio(field: &Field, passes: Passes, all: &ThreadPool) -> Result<f64, BenchError> {
     print_load();
-    let bare = Bare::new(&field.subject.network, ended.passes)?;
-    let campaign: Side<'_> = Box::new(|| Ok(vec![field.run(all)?.seconds]));
+    let bare = Bare::new(&field.prepared.network, passes)?;
+    let campaign: Side<'_> = Box::new(|| Ok(vec![field.search(all, |_, _| true)?.1]));
     let passes: Side<'_> = Box::new(|| Ok(time(all, 1, || bare.run())));
     let contest = Contest::hold_for(ROUNDS, vec![campaign, passes])?;
     println!(

@@ -1,8 +1,11 @@
 //! Every other network with its data, as `run` treats it by default but for the passes allowed.
 
-use super::field::{Field, Quest, Start};
+use deepconcolic::{Job, Radius, SeedRequest};
+
+use super::field::Field;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
 use crate::verdict::Verdict;
@@ -34,32 +37,30 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         "{:>30} {:>9} {:>6} {:>9} {:>9} {:>9} {:>6} {:>8} {:>8}  stop",
         "model", "required", "seeds", "by seeds", "covered", "percent", "tests", "forward", "vjp"
     );
-    let quest = Quest {
-        radius: Some(RADIUS),
-        executions: Some(PASSES),
-        ..Quest::new("nc", Start::First(SEEDS))
-    };
     let mut held = 0;
     for model in MODELS {
-        let field = Field::load(shelf, model, &quest)?;
+        let field = Field::new(Job {
+            radius: Radius::Within(RADIUS),
+            max_executions: Some(PASSES),
+            ..job(shelf, model, "nc", SeedRequest::First(SEEDS))?
+        })?;
         let ended = field.run(&all)?;
-        let counted = field.count(&ended.suite, usize::MAX)?;
-        let seeds = field.seeds().len();
-        let before = field.count(&ended.suite, seeds)?;
+        let (counted, work) = (ended.summary.requirements, ended.summary.executions);
         println!(
-            "{model:>30} {:>9} {seeds:>6} {:>9} {:>9} {:>9.3} {:>6} {:>8} {:>8}  {}",
+            "{model:>30} {:>9} {:>6} {:>9} {:>9} {:>9.3} {:>6} {:>8} {:>8}  {}",
             counted.total,
-            before.covered,
+            ended.summary.tests.seeds,
+            ended.by_seeds,
             counted.covered,
-            counted.percent(),
-            ended.suite.len(),
-            ended.passes.forward,
-            ended.passes.vjp,
-            ended.stop.name()
+            ended.percent(),
+            ended.conclusion.suite.len(),
+            work.forward,
+            work.vjp,
+            ended.summary.stop
         );
-        let sound = field.furthest(&ended.suite) <= RADIUS
-            && ended.passes.total() <= PASSES
-            && counted.covered >= before.covered;
+        let sound = field.furthest(&ended) <= RADIUS
+            && ended.passes() <= PASSES
+            && counted.covered >= ended.by_seeds;
         held += usize::from(sound);
     }
     let what = format!(

@@ -1,13 +1,15 @@
 //! The paper's algorithm against the cascade: same kernels, same solver, same seed, one run.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use deepconcolic_campaign::{Passes, Strategy};
+use deepconcolic::{Job, Passes, SeedRequest};
+use rayon::ThreadPool;
 
-use super::field::{Field, Quest, Start};
+use super::field::Field;
 use super::nc::SEED;
 use crate::cores;
 use crate::error::BenchError;
+use crate::job::job;
 use crate::shelf::Shelf;
 use crate::speed::pool;
 use crate::subject::PAPER;
@@ -19,10 +21,10 @@ const SHARES: [f64; 2] = [0.8, 0.9];
 const LONGEST: Duration = Duration::from_mins(40);
 
 /// When a share was reached.
-pub struct Milestone {
-    pub seconds: f64,
-    pub passes: Passes,
-    pub tests: usize,
+struct Milestone {
+    seconds: f64,
+    passes: Passes,
+    tests: usize,
 }
 
 /// Prints both, and the ratios.
@@ -30,12 +32,15 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!(
         "\n== nc of {PAPER} from image {SEED}, no radius: the paper's algorithm and the cascade"
     );
-    let field = Field::load(shelf, PAPER, &Quest::new("nc", Start::Index(SEED)))?;
     let pool = pool(cores())?;
     let mut reached = Vec::new();
-    for (name, strategy) in [("cascade", Strategy::Cascade), ("paper", Strategy::Paper)] {
-        let deadline = Instant::now() + LONGEST;
-        let (milestones, share, passes) = field.milestones(&pool, strategy, &SHARES, deadline)?;
+    for name in ["cascade", "paper"] {
+        let field = Field::new(Job {
+            strategy: name.into(),
+            budget: Some(LONGEST.as_secs_f64()),
+            ..job(shelf, PAPER, "nc", SeedRequest::Given(vec![SEED]))?
+        })?;
+        let (milestones, share, passes) = milestones(&field, &pool)?;
         for (share, milestone) in SHARES.iter().zip(&milestones) {
             if let Some(m) = milestone {
                 println!(
@@ -80,4 +85,28 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         verdicts.push(Verdict::new(what, ratio > 1.0));
     }
     Ok(verdicts)
+}
+
+/// Runs it until all shares are covered or time is up: when each was, and the share covered and the work done at
+/// the end.
+fn milestones(
+    field: &Field,
+    pool: &ThreadPool,
+) -> Result<([Option<Milestone>; SHARES.len()], f64, Passes), BenchError> {
+    let share = |(covered, total): (usize, usize)| covered as f64 / total.max(1) as f64;
+    let mut reached = [const { None }; SHARES.len()];
+    let (session, _) = field.search(pool, |session, seconds| {
+        for (wanted, reached) in SHARES.iter().zip(&mut reached) {
+            if reached.is_none() && share(session.coverage()) >= *wanted {
+                *reached = Some(Milestone {
+                    seconds,
+                    passes: session.passes(),
+                    tests: session.suite().len(),
+                });
+            }
+        }
+        // Nothing is left to see once the last share is reached.
+        reached.iter().any(Option::is_none)
+    })?;
+    Ok((reached, share(session.coverage()), session.passes()))
 }

@@ -6,7 +6,6 @@ mod pairs;
 mod paper;
 mod speed;
 
-pub use crate::subject::{PAPER, Subject};
 pub use language::run as language;
 pub use memory::run as memory;
 pub use pairs::run as pairs;

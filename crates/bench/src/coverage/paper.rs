@@ -1,12 +1,13 @@
 //! Neuron coverage of the first test images, as the paper's curves begin.
 
-use deepconcolic_criteria::Parameters;
+use deepconcolic::CoverageJob;
 
 use crate::cores;
 use crate::error::BenchError;
+use crate::inputs::data_of;
 use crate::shelf::Shelf;
 use crate::speed::pool;
-use crate::subject::{PAPER, Subject, counts};
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// How many images, and the share in percent to so many decimals.
@@ -22,21 +23,21 @@ const EXPECTED: [(usize, &str); 5] = [
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== neuron coverage of the first test images, logits counted: {PAPER}");
     let all = pool(cores())?;
-    let subject = Subject::load(shelf, PAPER)?;
-    let parameters = Parameters {
-        with_logits: true,
-        ..Parameters::default()
-    };
-    let families = subject.families(&["nc"], &parameters, None)?;
+    let model = shelf.model(PAPER).map_err(BenchError::NoModel)?;
+    let data = data_of(PAPER).ok_or_else(|| BenchError::NoData(PAPER.to_owned()))?;
+    let mut job = CoverageJob::new(model, shelf.data(data), &["nc"]);
+    job.parameters.with_logits = true;
+    job.no_noise = true;
     println!(
         "{:>7} {:>8} {:>8} {:>9} {:>9}",
         "images", "covered", "of", "percent", "expected"
     );
     let mut agreed = 0;
     for (images, expected) in EXPECTED {
-        let measured = all.install(|| subject.measure(0..images.min(subject.len()), &families));
-        let (done, total) = counts(families[0].as_ref(), &measured.covered[0]);
-        let percent = 100.0 * done as f64 / total as f64;
+        job.data.limit = Some(images);
+        let measured = all.install(|| job.run(&mut |_| {}))?;
+        let (done, total) = (measured.criteria[0].covered, measured.criteria[0].total);
+        let percent = 100.0 * measured.criteria[0].coverage;
         let met = agrees(percent, expected);
         agreed += usize::from(met);
         println!(

@@ -34,15 +34,12 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         "\n== neurons that can be active: {}, image {}, radius {:?}",
         question.model, question.seed, question.radius
     );
-    let Ground {
-        network,
-        digest,
-        seed,
-        region,
-    } = Ground::load(shelf, question.model, question.seed, question.radius)?;
+    let Ground { prepared, region } =
+        Ground::load(shelf, question.model, "nc", question.seed, question.radius)?;
+    let (network, digest) = (prepared.network.as_ref(), prepared.digest);
     let layers = network.layers().len().min(question.layers);
     let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
-    let trace = network.forward(&seed, &Pass::keep(points.clone()));
+    let trace = network.forward(prepared.seeds.values(), &Pass::keep(points.clone()));
     let mut asked: Vec<(usize, Requirement)> = Vec::new();
     for (layer, &point) in points.iter().enumerate() {
         let u = trace.sample(point, 0);
@@ -55,7 +52,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         ..BatchLimits::default()
     };
     let start = Instant::now();
-    let found = Prover::new(&network, &digest, &region)
+    let found = Prover::new(network, &digest, &region)
         .settle(&requirements, &limits)
         .map_err(|e| BenchError::NoModel(e.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();
@@ -94,7 +91,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         regions: None,
         requirements: None,
     };
-    let accepted = check(&network, found.accepted.certificate(), &expectation).is_ok();
+    let accepted = check(network, found.accepted.certificate(), &expectation).is_ok();
     let share = resolved as f64 / total.max(1) as f64;
     println!(
         "resolved {resolved} of {total} ({:.2} %) in {seconds:.0} s with {} witnesses; \
@@ -102,7 +99,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         100.0 * share,
         found.witnesses.len(),
         found.accepted.certificate().entries.len(),
-        found.accepted.certificate().to_bytes(&network).len(),
+        found.accepted.certificate().to_bytes(network).len(),
         again.elapsed().as_secs_f64()
     );
     Ok(vec![

@@ -4,10 +4,8 @@
 use std::time::Instant;
 
 use deepconcolic_check::{Expectation, ProvenFacts, check};
-use deepconcolic_criteria::{ALL, Decision, Parameters, Selection, Setting};
-use deepconcolic_geometry::InputSpace;
+use deepconcolic_criteria::Family;
 use deepconcolic_language::Requirement;
-use deepconcolic_network::Network;
 use deepconcolic_proofs::{BatchLimits, Place};
 
 use super::ground::Ground;
@@ -26,7 +24,6 @@ const WANTED: f64 = 0.9;
 /// Prints a line for each pair criterion.
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== pairs of neurons: {MODEL}, image {SEED}, radius {RADIUS}");
-    let ground = Ground::load(shelf, MODEL, SEED, Some(RADIUS))?;
     println!(
         "{:>5} {:>6} {:>8} {:>11} {:>5} {:>10} {:>10} {:>8}",
         "", "asked", "covered", "infeasible", "open", "pairs/s", "check/find", "entries"
@@ -34,27 +31,16 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let mut verdicts = Vec::new();
     for name in ["ssc", "vsc", "svc", "vvc"] {
         let every = if name == "ssc" { 1 } else { EVERY };
-        let asked = requirements(&ground.network, name).map_err(BenchError::NoModel)?;
+        let ground = Ground::load(shelf, MODEL, name, SEED, Some(RADIUS))?;
+        let asked = requirements(ground.prepared.family.as_ref()).map_err(BenchError::NoModel)?;
         let asked: Vec<Requirement> = asked.into_iter().step_by(every).collect();
         verdicts.extend(settle(&ground, name, &asked)?);
     }
     Ok(verdicts)
 }
 
-fn requirements(network: &Network, name: &str) -> Result<Vec<Requirement>, String> {
-    let criterion = ALL.iter().find(|c| c.name() == name);
-    let criterion = criterion.ok_or_else(|| format!("there is no criterion {name}"))?;
-    let selection = Selection::everything(network);
-    let space = InputSpace::default();
-    let family = criterion.family(&Setting {
-        network,
-        selection: &selection,
-        parameters: &Parameters::default(),
-        decision: &Decision::shown(network),
-        seeds: &[],
-        space: &space,
-        profile: None,
-    })?;
+/// Every requirement of a family.
+fn requirements(family: &dyn Family) -> Result<Vec<Requirement>, String> {
     let groups = family.groups().iter().enumerate();
     let slots = groups.flat_map(|(group, content)| (0..content.slots()).map(move |s| (group, s)));
     slots
@@ -63,7 +49,8 @@ fn requirements(network: &Network, name: &str) -> Result<Vec<Requirement>, Strin
 }
 
 fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict; 2], BenchError> {
-    let (network, model, region) = (&ground.network, &ground.digest, &ground.region);
+    let Ground { prepared, region } = ground;
+    let (network, model) = (prepared.network.as_ref(), &prepared.digest);
     let start = Instant::now();
     let mut place = Place::new(network, model, region, []);
     let found = place.settle_jointly(asked, &BatchLimits::default());

@@ -2,7 +2,6 @@
 
 mod nearest;
 mod pairs;
-mod seeds;
 
 pub use nearest::run as nearest;
 pub use pairs::{layer, run as pairs};

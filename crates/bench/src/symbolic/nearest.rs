@@ -3,16 +3,17 @@
 
 use std::time::Instant;
 
+use deepconcolic::{Job, Radius, SeedRequest};
 use deepconcolic_criteria::Objective;
 use deepconcolic_engines::{Budget, ENGINES, Effort, Goal, Margin, Origin, Reason, Report};
 use deepconcolic_language::{Formula, Input, Inputs};
 use deepconcolic_network::{Pass, Point};
 
-use super::seeds::Seeds;
 use crate::contest::print_load;
-use crate::coverage::PAPER;
 use crate::error::BenchError;
+use crate::job::{job, prepare};
 use crate::shelf::Shelf;
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 /// The paper's seed for L-infinity.
@@ -26,13 +27,15 @@ const CLOSE: f64 = 1e-4;
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== nc from image {SEED} of {PAPER}, radius 0.3: {SAMPLE} silent neurons a layer");
     print_load();
-    let seeds = Seeds::load(shelf, PAPER, 100)?;
-    let (network, root) = (&seeds.subject.network, seeds.image(SEED));
-    let space = seeds.space(0.3)?;
+    let prepared = prepare(&Job {
+        radius: Radius::Within(0.3),
+        ..job(shelf, PAPER, "nc", SeedRequest::Given(vec![SEED]))?
+    })?;
+    let (network, root) = (&prepared.network, prepared.seeds.input(0));
     let mut worst: f64 = 0.0;
     for layer in 0..network.layers().len() {
         let point = Point::Pre(layer);
-        let trace = network.forward(&root, &Pass::keep([point]));
+        let trace = network.forward(root, &Pass::keep([point]));
         let silent: Vec<usize> = (0..network.elements(point))
             .filter(|&n| trace.get(point)[n] < 0.0)
             .collect();
@@ -48,8 +51,8 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         };
         let objectives: Vec<Objective> = sample.iter().map(active).collect();
         let origin = Origin {
-            root: &root,
-            starts: &[&root],
+            root,
+            starts: &[root],
         };
         for engine in ENGINES {
             let start = Instant::now();
@@ -59,8 +62,8 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
                     network,
                     objectives: &[std::slice::from_ref(objective)],
                     origins: &[origin],
-                    space: &space,
-                    means: &seeds.means,
+                    space: &prepared.space,
+                    means: &prepared.settings.means,
                     margin: Margin::default(),
                 };
                 if engine.supports(&goal).is_ok() {

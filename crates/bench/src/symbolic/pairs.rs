@@ -2,16 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use deepconcolic::{Job, Prepared, Radius, SeedRequest};
 use deepconcolic_criteria::{Change, Changing, Kept, Objective, PairRequirement};
 use deepconcolic_engines::{Budget, Effort, Found, Goal, Margin, Origin, supporting};
 use deepconcolic_network::{Network, Pass, Point};
 
-use super::seeds::Seeds;
 use crate::contest::print_load;
-use crate::coverage::PAPER;
 use crate::error::BenchError;
+use crate::job::{job, prepare};
 use crate::rng::Rng;
 use crate::shelf::Shelf;
+use crate::subject::PAPER;
 use crate::verdict::Verdict;
 
 const DENSE: &str = "mnist_mlp_100x2_logits.onnx";
@@ -36,12 +37,20 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     Ok(vec![dense(shelf)?, paper(shelf)?])
 }
 
+/// A network with the first images that it gets right, and how far from them tests may lie.
+fn seeds(shelf: &Shelf, model: &str, radius: f64) -> Result<Prepared, BenchError> {
+    prepare(&Job {
+        radius: Radius::Within(radius),
+        ..job(shelf, model, "ssc", SeedRequest::First(SEEDS))?
+    })
+}
+
 fn dense(shelf: &Shelf) -> Result<Verdict, BenchError> {
-    let seeds = Seeds::load(shelf, DENSE, SEEDS)?;
-    let network = &seeds.subject.network;
+    let seeds = seeds(shelf, DENSE, 0.1)?;
+    let network = &seeds.network;
     let decisions = 0..network.layers()[1].neurons();
     let open = decisions.flat_map(|j| network.conditions(0, 1, j).into_iter().map(move |i| (i, j)));
-    let result = cover(&seeds, &open.collect::<Vec<_>>(), 0.1)?;
+    let result = cover(&seeds, &open.collect::<Vec<_>>())?;
     result.print(DENSE);
     let (found, rate) = (result.confirmed.len(), result.rate());
     let what = format!(
@@ -52,8 +61,8 @@ fn dense(shelf: &Shelf) -> Result<Verdict, BenchError> {
 }
 
 fn paper(shelf: &Shelf) -> Result<Verdict, BenchError> {
-    let seeds = Seeds::load(shelf, PAPER, SEEDS)?;
-    let network = &seeds.subject.network;
+    let seeds = seeds(shelf, PAPER, 0.3)?;
+    let network = &seeds.network;
     let mut rng = Rng::new(0);
     let neurons = network.layers()[1].neurons();
     let mut shares = Vec::new();
@@ -64,7 +73,7 @@ fn paper(shelf: &Shelf) -> Result<Verdict, BenchError> {
             .into_iter()
             .map(|condition| (condition, decision))
             .collect();
-        let result = cover(&seeds, &open, 0.3)?;
+        let result = cover(&seeds, &open)?;
         result.print(&format!("decision {decision}"));
         shares.push(100.0 * result.confirmed.len() as f64 / result.asked as f64);
     }
@@ -80,8 +89,8 @@ fn paper(shelf: &Shelf) -> Result<Verdict, BenchError> {
 pub fn layer(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== sign-sign pairs of the whole second convolution of {PAPER}, for {LAYER:?}");
     print_load();
-    let seeds = Seeds::load(shelf, PAPER, SEEDS)?;
-    let network = &seeds.subject.network;
+    let seeds = seeds(shelf, PAPER, 0.3)?;
+    let network = &seeds.network;
     let neurons = network.layers()[1].neurons();
     let pixels = neurons / CHANNELS;
     let end = Instant::now() + LAYER;
@@ -97,7 +106,7 @@ pub fn layer(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
                 decisions.flat_map(move |j| conditions.iter().map(move |&i| (i, j)))
             })
             .collect();
-        all.join(cover(&seeds, &open, 0.3)?);
+        all.join(cover(&seeds, &open)?);
         pixel += 1;
     }
     all.print("whole layer");
@@ -158,20 +167,19 @@ impl Tally {
 }
 
 /// Searches; pairs are run again when the clock has stopped.
-fn cover(seeds: &Seeds, open: &[(usize, usize)], radius: f64) -> Result<Tally, BenchError> {
-    let space = seeds.space(radius)?;
-    let network = &seeds.subject.network;
+fn cover(seeds: &Prepared, open: &[(usize, usize)]) -> Result<Tally, BenchError> {
+    let network = &seeds.network;
     let objectives: Vec<Objective> = open.iter().map(|&pair| sign_sign(network, pair)).collect();
     // Parts as a run makes them: those of one decision together, and not too many.
     let parts: Vec<&[Objective]> = objectives.chunks(PART).collect();
-    let inputs: Vec<&[f32]> = seeds.inputs.iter().map(Vec::as_slice).collect();
+    let inputs: Vec<&[f32]> = seeds.seeds.iter().collect();
     let origins: Vec<Origin<'_>> = inputs.iter().map(Origin::seed).collect();
     let goal = Goal {
         network,
         objectives: &parts,
         origins: &origins,
-        space: &space,
-        means: &seeds.means,
+        space: &seeds.space,
+        means: &seeds.settings.means,
         margin: Margin::default(),
     };
     let mut result = Tally {
