@@ -124,7 +124,7 @@ pub fn counts(family: &dyn Family, covered: &[BitSet]) -> (usize, usize) {
     let groups = family.groups();
     let done = groups.iter().zip(covered);
     (
-        done.map(|(group, covered)| covered.count_without(&group.void))
+        done.map(|(group, covered)| covered.count_without(&group.not_required))
             .sum(),
         groups.iter().map(deepconcolic_criteria::Group::total).sum(),
     )

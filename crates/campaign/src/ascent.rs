@@ -3,8 +3,8 @@
 //! Each climber follows the gradient of the sum of its targets' values, one step of a fixed
 //! schedule after the other, within reach of its root, and remembers the best point it passed.
 
-use deepconcolic_criteria::{Clearance, Family, Guide, Look, Means};
-use deepconcolic_geometry::{Random, Reach};
+use deepconcolic_criteria::{Clearance, Family, Guide, Means, SampleView};
+use deepconcolic_geometry::{AllowedRegion, Random};
 use deepconcolic_network::{BitSet, Network, Pass, Row, Trace};
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ const ENOUGH: f32 = 2e-3;
 
 /// What climbers share.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct AscentContext<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,
     pub guide: &'a dyn Guide,
@@ -44,7 +44,7 @@ pub(crate) struct Climber<'a> {
     pub root: usize,
     /// The test it started from.
     pub parent: usize,
-    pub reach: Reach<'a>,
+    pub reach: AllowedRegion<'a>,
     pub point: Vec<f32>,
     pub targets: Targets,
     pub best: Option<Best>,
@@ -58,7 +58,7 @@ impl<'a> Climber<'a> {
     pub fn new(
         root: usize,
         parent: usize,
-        reach: Reach<'a>,
+        reach: AllowedRegion<'a>,
         mut point: Vec<f32>,
         targets: Targets,
         random: Random,
@@ -77,15 +77,20 @@ impl<'a> Climber<'a> {
     }
 
     /// Looks round at the point just run; where to climb from there.
-    fn look(&mut self, ground: &Ground<'_>, look: Look<'_>, input: &[f32]) -> Row<f32> {
+    fn look(
+        &mut self,
+        context: &AscentContext<'_>,
+        look: SampleView<'_>,
+        input: &[f32],
+    ) -> Row<f32> {
         let mut gain = 0;
-        ground
+        context
             .guide
-            .met(look, ground.open, Clearance::Firm, &mut |_, _| gain += 1);
+            .met(look, context.open, Clearance::Firm, &mut |_, _| gain += 1);
         let mut seeds = Vec::new();
         let mut value = 0.0;
         for (group, slots) in &self.targets {
-            value += ground.guide.pull(look, *group, slots, ENOUGH, &mut seeds);
+            value += context.guide.pull(look, *group, slots, ENOUGH, &mut seeds);
         }
         let better = |best: &Best| (gain, value) > (best.gain, best.value);
         if self.best.as_ref().is_none_or(better) {
@@ -119,15 +124,15 @@ impl Climber<'_> {
 
 /// Lets climbers take one step for each size of the schedule. Says whether a limit cut it short.
 pub(crate) fn climb(
-    ground: &Ground<'_>,
+    context: &AscentContext<'_>,
     climbers: &mut [Climber<'_>],
     schedule: &[f32],
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> bool {
-    let points = ground.family.points();
+    let points = context.family.points();
     let pass = Pass::keep(points.iter().copied()).differentiating(points);
-    let each = ground.network.input_elements();
+    let each = context.network.input_elements();
     let mut trace = Trace::default();
     let mut inputs = Vec::new();
     for step in 0..=schedule.len() {
@@ -145,19 +150,19 @@ pub(crate) fn climb(
             .for_each(|(climber, input)| {
                 climber.reach.settle(&mut climber.point, input);
             });
-        ground.network.forward_into(&inputs, &pass, &mut trace);
+        context.network.forward_into(&inputs, &pass, &mut trace);
         passes.forward += active.len();
         let rows: Vec<Row<f32>> = active
             .par_iter_mut()
             .zip(inputs.par_chunks_exact(each))
             .enumerate()
             .map(|(sample, (climber, input))| {
-                let look = Look {
+                let look = SampleView {
                     trace: &trace,
                     sample,
-                    means: ground.means,
+                    means: context.means,
                 };
-                climber.look(ground, look, input)
+                climber.look(context, look, input)
             })
             .collect();
         let Some(&size) = schedule.get(step) else {
@@ -168,7 +173,7 @@ pub(crate) fn climb(
         let Some(tape) = trace.tape() else {
             return false;
         };
-        let gradients = ground.network.vjp(tape, &rows);
+        let gradients = context.network.vjp(tape, &rows);
         passes.vjp += rows.len();
         active
             .into_par_iter()

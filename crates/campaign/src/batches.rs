@@ -8,7 +8,7 @@ use crate::Inputs;
 /// Bytes of a batch's trace: several criteria read it, so it should stay in the last-level cache.
 const TRACE_BYTES: usize = 6 << 20;
 /// Most inputs run at once.
-const MOST: usize = 1024;
+const MAX: usize = 1024;
 
 /// Runs the first `count` inputs and hands on what was kept of them, with their numbers. Returns the
 /// numbers of those that have no answer, which are not handed on. The logits are always kept.
@@ -24,7 +24,7 @@ pub(crate) fn each_batch(
         points.push(Point::Logits);
     }
     let each: usize = points.iter().map(|&p| network.elements(p)).sum();
-    let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(16, MOST);
+    let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(16, MAX);
     let pass = Pass::keep(points);
     let mut x = Vec::new();
     let mut trace = Trace::default();

@@ -14,12 +14,12 @@ pub use admission::FoundPair;
 use std::sync::Arc;
 
 use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
-use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Look, Means};
+use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Means, SampleView};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network, Pass, Seed};
 
 use crate::Inputs;
-use crate::ascent::Ground;
+use crate::ascent::AscentContext;
 use crate::identity::TestRef;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
@@ -146,13 +146,13 @@ struct Numbers {
 struct Nobody;
 
 impl Guide for Nobody {
-    fn met(&self, _: Look<'_>, _: &[BitSet], _: Clearance, _: &mut dyn FnMut(usize, usize)) {}
+    fn met(&self, _: SampleView<'_>, _: &[BitSet], _: Clearance, _: &mut dyn FnMut(usize, usize)) {}
 
-    fn values(&self, _: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+    fn values(&self, _: SampleView<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
         out.extend(slots.iter().map(|_| f32::NEG_INFINITY));
     }
 
-    fn pull(&self, _: Look<'_>, _: usize, _: &[u32], _: f32, _: &mut Vec<Seed<f32>>) -> f64 {
+    fn pull(&self, _: SampleView<'_>, _: usize, _: &[u32], _: f32, _: &mut Vec<Seed<f32>>) -> f64 {
         0.0
     }
 }
@@ -428,7 +428,7 @@ impl Campaign {
         if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {
             return None;
         }
-        let ground = Ground {
+        let context = AscentContext {
             network: &self.subject.network,
             family: self.subject.family.as_ref(),
             // Climbers are not sent for pairs.
@@ -438,12 +438,12 @@ impl Campaign {
         };
         let mut passes = self.passes;
         if !matches!(stage, Stage::Random | Stage::Pairs) {
-            self.ranking.update(&ground, &self.suite);
+            self.ranking.update(&context, &self.suite);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
         }
         let setting = stages::Setting {
-            ground,
+            context,
             space: &self.subject.space,
             seeds: &self.subject.seeds,
             suite: &self.suite,
@@ -453,7 +453,7 @@ impl Campaign {
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let draft = self.draft(stage, (found.proposals, found.pairs), passes);
+        let draft = self.draft(stage, (found.single, found.pairs), passes);
         let (mut round, tests, standings) = draft.played(stage, found.tried, self.passes);
         round.reasons = found.reasons;
         round

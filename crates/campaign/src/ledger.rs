@@ -20,7 +20,7 @@ impl Ledger {
         let required: Vec<BitSet> = family
             .groups()
             .iter()
-            .map(|group| group.void.complement())
+            .map(|group| group.not_required.complement())
             .collect();
         Self {
             open: required.clone(),

@@ -69,7 +69,7 @@ impl Limits<'_> {
     /// Passes that may still be made.
     pub fn left(&self, passes: Passes) -> usize {
         self.executions
-            .map_or(usize::MAX, |most| most.saturating_sub(passes.total()))
+            .map_or(usize::MAX, |maximum| maximum.saturating_sub(passes.total()))
     }
 
     /// What an engine may take: so many passes, and no time beyond these limits.

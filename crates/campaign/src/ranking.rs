@@ -6,11 +6,11 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::Look;
+use deepconcolic_criteria::SampleView;
 use deepconcolic_network::{BitSet, Pass, Trace};
 use rayon::prelude::*;
 
-use crate::ascent::Ground;
+use crate::ascent::AscentContext;
 use crate::suite::Suite;
 
 /// Tests run at a time.
@@ -53,17 +53,17 @@ impl Ranking {
 
     /// Takes the tests in that are new to the suite, and forgets requirements that are no longer
     /// open.
-    pub fn update(&mut self, ground: &Ground<'_>, suite: &Suite) {
-        for (ranked, open) in self.groups.iter_mut().zip(ground.open) {
+    pub fn update(&mut self, context: &AscentContext<'_>, suite: &Suite) {
+        for (ranked, open) in self.groups.iter_mut().zip(context.open) {
             ranked.retain(open);
         }
-        let pass = Pass::keep(ground.family.points());
+        let pass = Pass::keep(context.family.points());
         let mut trace = Trace::default();
         for batch in suite.tests()[self.tests..].chunks(BATCH) {
             let inputs: Vec<f32> = batch.iter().flat_map(|test| &test.input).copied().collect();
-            ground.network.forward_into(&inputs, &pass, &mut trace);
+            context.network.forward_into(&inputs, &pass, &mut trace);
             for (group, ranked) in self.groups.iter_mut().enumerate() {
-                ranked.observe(ground, group, &trace, self.tests);
+                ranked.observe(context, group, &trace, self.tests);
             }
             self.tests += batch.len();
         }
@@ -139,7 +139,13 @@ impl Ranked {
         self.tests.truncate(kept);
     }
 
-    fn observe(&mut self, ground: &Ground<'_>, group: usize, trace: &Trace<f32>, first: usize) {
+    fn observe(
+        &mut self,
+        context: &AscentContext<'_>,
+        group: usize,
+        trace: &Trace<f32>,
+        first: usize,
+    ) {
         let parts = self.slots.par_chunks(PART).zip(
             self.values
                 .par_chunks_mut(PART)
@@ -148,13 +154,13 @@ impl Ranked {
         parts.for_each(|(slots, (best, tests))| {
             let mut values = Vec::with_capacity(slots.len());
             for sample in 0..trace.samples() {
-                let look = Look {
+                let look = SampleView {
                     trace,
                     sample,
-                    means: ground.means,
+                    means: context.means,
                 };
                 values.clear();
-                ground.guide.values(look, group, slots, &mut values);
+                context.guide.values(look, group, slots, &mut values);
                 for ((best, test), &value) in best.iter_mut().zip(&mut *tests).zip(&values) {
                     if value > *best {
                         *best = value;

@@ -93,14 +93,14 @@ fn within_reach(values: &[f64], tolerance: f64) -> usize {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let mut first = 0;
-    let mut most = 0;
+    let mut maximum = 0;
     for last in 0..sorted.len() {
         while sorted[last] - sorted[first] > 2.0 * tolerance {
             first += 1;
         }
-        most = most.max(last + 1 - first);
+        maximum = maximum.max(last + 1 - first);
     }
-    most
+    maximum
 }
 
 fn shifted(answers: &Answers) -> Option<String> {

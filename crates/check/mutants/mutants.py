@@ -17,7 +17,7 @@ REJECT = (IT, "rejections::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
-NARROW = "bounds/narrow.rs"
+NARROW = "bounds/box_bounds.rs"
 FLOAT = "bounds/float.rs"
 LEAF = "bounds/leaf.rs"
 CONTEXT = "bounds/context.rs"

@@ -12,7 +12,7 @@ use deepconcolic_language::{
 use deepconcolic_network::{Head, Network};
 
 /// Most conditions that one condition on the answer becomes.
-const MOST: usize = 1 << 12;
+const MAX: usize = 1 << 12;
 /// More than the relative error of a logarithm in double precision.
 const LOGARITHM: f64 = 1e-14;
 
@@ -213,7 +213,7 @@ impl Answer {
         if negative.is_empty() {
             return Found::Same(Formula::constant(true));
         }
-        if positive.len() * (negative.len() + 1) > MOST {
+        if positive.len() * (negative.len() + 1) > MAX {
             return Found::Nothing;
         }
         let count = positive.len() as f64;
@@ -257,7 +257,7 @@ impl Answer {
         if total == 0.0 {
             return Found::Same(self.at_least(sum, sum.terms.clone(), sum.constant));
         }
-        if self.outputs > MOST {
+        if self.outputs > MAX {
             return Found::Nothing;
         }
         let weight = |output: usize| {
@@ -310,8 +310,8 @@ impl Answer {
             let others = sum.terms.iter().filter(|(o, _)| Some(*o) != left_out);
             others.fold(sum.constant, |best, &(_, w)| above(best, w.max(0.0)))
         };
-        let most = best(None);
-        if most < 0.0 || (sum.strict && most <= 0.0) {
+        let maximum = best(None);
+        if maximum < 0.0 || (sum.strict && maximum <= 0.0) {
             return Found::Same(Formula::constant(false));
         }
         let mut parts = Vec::new();
@@ -330,13 +330,13 @@ impl Answer {
                     parts.push(self.at_least(sum, vec![(output, 1.0)], constant));
                 }
             } else {
-                let most = if exact {
+                let maximum = if exact {
                     threshold
                 } else {
                     threshold.next_up()
                 };
-                if most > 0.0 && most < 1.0 {
-                    let constant = logit(most, 1.0);
+                if maximum > 0.0 && maximum < 1.0 {
+                    let constant = logit(maximum, 1.0);
                     parts.push(self.at_least(sum, vec![(output, -1.0)], constant));
                 }
             }
@@ -463,12 +463,12 @@ mod tests {
     }
 
     fn apply(head: Head, z: &[f64]) -> Vec<f64> {
-        let most = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = z.iter().map(|z| (z - most).exp()).sum();
+        let maximum = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = z.iter().map(|z| (z - maximum).exp()).sum();
         let each = z.iter().map(|&z| match head {
             Head::Identity => z,
-            Head::Softmax => (z - most).exp() / sum,
-            Head::LogSoftmax => z - most - sum.ln(),
+            Head::Softmax => (z - maximum).exp() / sum,
+            Head::LogSoftmax => z - maximum - sum.ln(),
             Head::Sigmoid => 1.0 / (1.0 + (-z).exp()),
         });
         each.collect()

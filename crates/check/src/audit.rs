@@ -1,6 +1,6 @@
 //! A whole suite run again from nothing: what it covers, and which tests show it.
 
-use deepconcolic_criteria::{Change, Clearance, Look, Prediction, Tally};
+use deepconcolic_criteria::{Change, Clearance, Prediction, SampleView, Tally};
 use deepconcolic_geometry::Together;
 use deepconcolic_network::{BitSet, Pass, Point, Trace};
 
@@ -93,7 +93,10 @@ impl Witnesses<'_> {
     /// what is claimed is counted.
     pub fn audit(&self, inputs: &[f32], claims: &[PairClaim]) -> Result<Audit, String> {
         let groups = self.family.groups();
-        let required: Vec<BitSet> = groups.iter().map(|group| group.void.complement()).collect();
+        let required: Vec<BitSet> = groups
+            .iter()
+            .map(|group| group.not_required.complement())
+            .collect();
         let mut books = Books {
             infirm: required.clone(),
             witnesses: required.iter().map(|g| vec![None; g.len()]).collect(),
@@ -126,7 +129,7 @@ impl Witnesses<'_> {
         let mut covered: Vec<BitSet> = groups
             .iter()
             .zip(tally.covered())
-            .map(|(group, covered)| covered.without(&group.void))
+            .map(|(group, covered)| covered.without(&group.not_required))
             .collect();
         self.claims(inputs, claims, &mut books, &mut covered)?;
         let shown_by = |group: usize, slot: usize| {
@@ -135,7 +138,7 @@ impl Witnesses<'_> {
         };
         self.found_pairs(inputs, &covered, &shown_by, &mut books)?;
         for ((covered, uncovered), group) in covered.iter().zip(&books.uncovered).zip(groups) {
-            if *covered != uncovered.complement().without(&group.void) {
+            if *covered != uncovered.complement().without(&group.not_required) {
                 return Err("counting and judging the suite disagree".into());
             }
         }
@@ -183,7 +186,7 @@ impl Witnesses<'_> {
                     tally.observe(&trace);
                 }
                 for (sample, &test) in batch.iter().enumerate() {
-                    let look = Look {
+                    let look = SampleView {
                         trace: &trace,
                         sample,
                         means: self.means,
@@ -207,7 +210,7 @@ impl Witnesses<'_> {
         pairs.is_none_or(|pairs| pairs.changes() == signs) || tests <= COMPARED
     }
 
-    fn look(&self, look: Look<'_>, test: u32, books: &mut Books) {
+    fn look(&self, look: SampleView<'_>, test: u32, books: &mut Books) {
         let Some(guide) = self.guide else {
             return;
         };

@@ -11,7 +11,7 @@ use crate::certificate::Region;
 use crate::error::Unsupported;
 
 /// Most alternatives of a formula.
-const MOST: usize = 1 << 10;
+const MAX: usize = 1 << 10;
 
 /// A multiple of one element of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,8 +97,8 @@ impl Reader {
                 let mut joined = Vec::new();
                 for part in parts {
                     joined.append(&mut self.narrow(part, cases.clone())?);
-                    if joined.len() > MOST {
-                        return Err(Unsupported::Alternatives(MOST));
+                    if joined.len() > MAX {
+                        return Err(Unsupported::Alternatives(MAX));
                     }
                 }
                 Ok(joined)

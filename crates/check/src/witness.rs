@@ -1,7 +1,7 @@
 //! Concrete re-execution: an input counts only after it was run again, in another batch and without
 //! anything that a search keeps, and was found to lie where it may and to meet what is open.
 
-use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Look, Means, Prediction};
+use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Means, Prediction, SampleView};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network, Pass, Point};
 use rayon::prelude::*;
@@ -131,7 +131,7 @@ impl Witnesses<'_> {
             .par_iter()
             .enumerate()
             .map(|(sample, claim)| {
-                let look = Look {
+                let look = SampleView {
                     trace: &trace,
                     sample,
                     means: self.means,

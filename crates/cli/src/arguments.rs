@@ -81,7 +81,7 @@ pub struct DecisionArguments {
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// How many threads work.
 #[derive(Args, Clone)]
@@ -96,9 +96,9 @@ impl ThreadArguments {
     /// not be handed over from outside, one by one.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
         let threads = self.threads.unwrap_or(0);
-        if self.threads.is_some() && !(1..=MOST_THREADS).contains(&threads) {
+        if self.threads.is_some() && !(1..=MAX_THREADS).contains(&threads) {
             return Err(Failure::Usage(format!(
-                "--threads must be from 1 to {MOST_THREADS}, not {threads}"
+                "--threads must be from 1 to {MAX_THREADS}, not {threads}"
             )));
         }
         let pool = rayon::ThreadPoolBuilder::new()

@@ -54,7 +54,7 @@ pub struct Coverage {
     #[arg(long, value_name = "F")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    knobs: CriterionArguments,
+    criterion_parameters: CriterionArguments,
     #[command(flatten)]
     threads: ThreadArguments,
 }
@@ -75,8 +75,8 @@ impl Coverage {
             domain: self.domain.clone(),
             no_noise: self.no_noise,
             rng_seed: self.rng_seed,
-            parameters: self.knobs.settings(),
-            radius: self.knobs.region_radius()?,
+            parameters: self.criterion_parameters.settings(),
+            radius: self.criterion_parameters.region_radius()?,
         };
         let measure = || job.run(&mut |event| tell_notes(&event));
         self.write(&self.threads.run(measure)??)

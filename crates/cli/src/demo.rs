@@ -28,7 +28,7 @@ pub struct Demo {
 
 /// The command that a demo stands for, as `run` itself parses it.
 #[derive(Parser)]
-struct Line {
+struct RunArguments {
     #[command(flatten)]
     run: Run,
 }
@@ -70,7 +70,7 @@ impl Demo {
             "$ deepconcolic run {}",
             words[1..].join(" ")
         )?;
-        let line = Line::try_parse_from(words)
+        let line = RunArguments::try_parse_from(words)
             .map_err(|e| deepconcolic::Error::Internal(e.to_string()))?;
         line.run.run()
     }

@@ -114,7 +114,7 @@ pub struct Run {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub knobs: CriterionArguments,
+    pub criterion_parameters: CriterionArguments,
     #[command(flatten)]
     pub threads: ThreadArguments,
 }
@@ -182,9 +182,9 @@ impl Run {
             decision: self.decision.decision,
             criterion: self.criterion.clone(),
             requirements: self.requirements.clone(),
-            parameters: self.knobs.settings(),
+            parameters: self.criterion_parameters.settings(),
             seeds,
-            radius: self.knobs.radius()?,
+            radius: self.criterion_parameters.radius()?,
             region: self.region.clone(),
             adversarial_radius: self.adversarial_radius,
             reference: self.reference.clone(),

@@ -57,7 +57,7 @@ pub struct Group {
     pub layer: Option<usize>,
     /// Slots that are numbered here but required of nobody: neurons not selected, sections of a
     /// neuron that never moves.
-    pub void: BitSet,
+    pub not_required: BitSet,
 }
 
 impl Group {
@@ -65,18 +65,18 @@ impl Group {
     pub fn full(layer: Option<usize>, slots: usize) -> Self {
         Self {
             layer,
-            void: BitSet::new(slots),
+            not_required: BitSet::new(slots),
         }
     }
 
     /// Numbered slots.
     pub fn slots(&self) -> usize {
-        self.void.len()
+        self.not_required.len()
     }
 
     /// Requirements.
     pub fn total(&self) -> usize {
-        self.slots() - self.void.count()
+        self.slots() - self.not_required.count()
     }
 }
 
@@ -164,7 +164,7 @@ pub trait Tally: Send {
     /// The slots covered, group by group.
     fn covered(&self) -> &[BitSet];
 
-    /// Two tests that cover a slot together, once a suite is settled; for one-input requirements none.
+    /// Two tests that cover a slot together, once a suite is decided; for one-input requirements none.
     fn shown_by(&self, _group: usize, _slot: usize) -> Option<(usize, usize)> {
         None
     }

@@ -85,7 +85,7 @@ impl Means {
 
 /// One sample of a trace, and the scale to see it in.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct SampleView<'a> {
     /// The run.
     pub trace: &'a Trace<f32>,
     /// Which sample.
@@ -94,7 +94,7 @@ pub struct Look<'a> {
     pub means: &'a Means,
 }
 
-impl<'a> Look<'a> {
+impl<'a> SampleView<'a> {
     /// A tensor of the sample.
     pub fn at(&self, point: Point) -> &'a [f32] {
         self.trace.sample(point, self.sample)
@@ -124,7 +124,7 @@ pub trait Guide: Sync {
     /// Adds to `into` those requirements of `among` that the sample meets.
     fn met(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         among: &[BitSet],
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
@@ -132,13 +132,13 @@ pub trait Guide: Sync {
 
     /// Appends the ranking value of each slot of a group: above 0 where it is met, the nearer to 0
     /// from below the nearer it is to being met; in units of the layers' means.
-    fn values(&self, look: Look<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>);
+    fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>);
 
     /// Appends the gradient of the sum of the slots' values, each of which stops counting once it
     /// reaches `enough`. Returns that sum.
     fn pull(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         group: usize,
         slots: &[u32],
         enough: f32,

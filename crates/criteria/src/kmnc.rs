@@ -134,7 +134,7 @@ impl Rule for Sections {
         for (block, u) in u.chunks(64).enumerate() {
             let start = first + block * 64;
             let ends = profile.low[start..].iter().zip(&profile.high[start..]);
-            // A section, or what the exact look must settle.
+            // A section, or what the exact look must decide.
             let mut sections = [LOOK; 64];
             for (((s, &u), (&low, &high)), &scale) in
                 sections.iter_mut().zip(u).zip(ends).zip(&scales[start..])

@@ -33,7 +33,7 @@ mod written;
 
 pub use criterion::{Criterion, Family, Group, Pairs, Rerun, Setting, Tally};
 pub use decision::{Decision, Departure, Prediction, Rule, Truth, UNSTATED};
-pub use guide::{Clearance, Confinement, Guide, Look, Means};
+pub use guide::{Clearance, Confinement, Guide, Means, SampleView};
 pub use objective::Objective;
 pub use pair_requirement::{Change, Changing, Contrast, Kept, PairRequirement};
 pub use parameters::{LipschitzOutput, Parameters, Scope};

@@ -5,7 +5,7 @@ use deepconcolic_language::{Formula, Input, Linear, Relation, Requirement, Var};
 use deepconcolic_network::{BitSet, Point, Seed, Trace, bits};
 
 use super::criterion::{Criterion, Family, Group, Setting, Tally};
-use super::guide::{Clearance, Guide, Look, Means};
+use super::guide::{Clearance, Guide, Means, SampleView};
 use super::neuron::{Asked, At, NeuronFamily, Rule};
 
 /// The criterion.
@@ -171,7 +171,7 @@ impl<'a> Scaled<'a> {
 }
 
 impl Channels {
-    fn scaled<'a>(&self, look: Look<'a>, group: usize) -> Scaled<'a> {
+    fn scaled<'a>(&self, look: SampleView<'a>, group: usize) -> Scaled<'a> {
         let (layer, _, each) = self.layers[group];
         Scaled::of(look.at(Point::Post(layer)), each)
     }
@@ -180,7 +180,7 @@ impl Channels {
 impl Guide for Channels {
     fn met(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         among: &[BitSet],
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
@@ -201,7 +201,7 @@ impl Guide for Channels {
         }
     }
 
-    fn values(&self, look: Look<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
+    fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
         let scaled = self.scaled(look, group);
         out.extend(
             slots
@@ -214,7 +214,7 @@ impl Guide for Channels {
     /// linear in the outputs.
     fn pull(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         group: usize,
         slots: &[u32],
         enough: f32,

@@ -6,7 +6,7 @@ use deepconcolic_network::{BitSet, Point, Seed, Trace, ones, vectorised};
 use rayon::prelude::*;
 
 use super::criterion::{Family, Group, Setting, Tally};
-use super::guide::{Clearance, Guide, Look};
+use super::guide::{Clearance, Guide, SampleView};
 
 /// Which neurons are being judged, and by what.
 #[derive(Clone, Copy)]
@@ -124,7 +124,7 @@ impl<R: Rule> NeuronFamily<R> {
                 let selected = setting.selection.has(layer, neuron);
                 for part in 0..each {
                     if !selected || rule.is_void(layer, neuron, part) {
-                        group.void.insert(neuron * each + part);
+                        group.not_required.insert(neuron * each + part);
                     }
                 }
             }
@@ -234,7 +234,7 @@ impl<R: Rule> Sight<'_, R> {
 }
 
 impl<R: Rule> NeuronFamily<R> {
-    fn sight<'a>(&'a self, look: Look<'a>, group: usize) -> Sight<'a, R> {
+    fn sight<'a>(&'a self, look: SampleView<'a>, group: usize) -> Sight<'a, R> {
         let values = look.at(self.point(group));
         Sight {
             rule: &self.rule,
@@ -255,7 +255,7 @@ impl<R: Rule> NeuronFamily<R> {
 impl<R: Rule> Guide for NeuronFamily<R> {
     fn met(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         among: &[BitSet],
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
@@ -296,7 +296,7 @@ impl<R: Rule> Guide for NeuronFamily<R> {
         }
     }
 
-    fn values(&self, look: Look<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
+    fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
         let sight = self.sight(look, group);
         let scale = look.means.scale(sight.layer + 2) as f32;
         out.extend(
@@ -308,7 +308,7 @@ impl<R: Rule> Guide for NeuronFamily<R> {
 
     fn pull(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         group: usize,
         slots: &[u32],
         enough: f32,

@@ -25,7 +25,7 @@ pub struct Partition {
 
 impl Partition {
     /// Most parts: beyond that the numbers of requirements could overflow.
-    const MOST: usize = 1_000_000;
+    const MAX: usize = 1_000_000;
 
     /// Into how many parts the requirements are split.
     pub fn parts(self) -> usize {
@@ -40,15 +40,15 @@ impl Partition {
 
     /// A group of which only the requirements of the part are required.
     pub fn of_group(self, group: &Group) -> Group {
-        let required: Vec<usize> = group.void.complement().iter().collect();
+        let required: Vec<usize> = group.not_required.complement().iter().collect();
         let cut = |part: usize| required.len() * part / self.of;
-        let mut void = BitSet::new(group.slots()).complement();
+        let mut not_required = BitSet::new(group.slots()).complement();
         for &slot in &required[cut(self.part - 1)..cut(self.part)] {
-            void.remove(slot);
+            not_required.remove(slot);
         }
         Group {
             layer: group.layer,
-            void,
+            not_required,
         }
     }
 
@@ -81,12 +81,12 @@ impl FromStr for Partition {
         let numbers = text.split_once('/');
         let numbers = numbers.and_then(|(part, of)| Some((number(part)?, number(of)?)));
         match numbers {
-            Some((part, of)) if (1..=of).contains(&part) && of <= Self::MOST => {
+            Some((part, of)) if (1..=of).contains(&part) && of <= Self::MAX => {
                 Ok(Self { part, of })
             }
             _ => Err(format!(
                 "`{text}` is no part of requirements: give i/n with i from 1 to n, for example 1/4 (n at most {})",
-                Self::MOST
+                Self::MAX
             )),
         }
     }
@@ -167,24 +167,24 @@ impl Family for Part {
 mod tests {
     use super::*;
 
-    fn group(slots: usize, void: &[usize]) -> Group {
+    fn group(slots: usize, not_required: &[usize]) -> Group {
         let mut group = Group::full(None, slots);
-        for &slot in void {
-            group.void.insert(slot);
+        for &slot in not_required {
+            group.not_required.insert(slot);
         }
         group
     }
 
     #[test]
     fn parts_are_disjoint_and_together_everything() {
-        for (slots, void) in [(0, &[][..]), (1, &[]), (7, &[0, 3]), (100, &[99])] {
-            let whole = group(slots, void);
+        for (slots, not_required) in [(0, &[][..]), (1, &[]), (7, &[0, 3]), (100, &[99])] {
+            let whole = group(slots, not_required);
             for of in [1, 2, 3, 5, 200] {
                 let first: Partition = format!("1/{of}").parse().unwrap();
-                let mut seen = whole.void.clone();
+                let mut seen = whole.not_required.clone();
                 let mut sizes = Vec::new();
                 for part in first.all() {
-                    let required = part.of_group(&whole).void.complement();
+                    let required = part.of_group(&whole).not_required.complement();
                     sizes.push(required.count());
                     for slot in required.iter() {
                         assert!(!seen.contains(slot), "{slot} is in two parts or void");
@@ -192,8 +192,8 @@ mod tests {
                     }
                 }
                 assert_eq!(seen.count(), slots);
-                let (least, most) = (sizes.iter().min(), sizes.iter().max());
-                assert!(most.unwrap() - least.unwrap() <= 1, "{sizes:?}");
+                let (least, maximum) = (sizes.iter().min(), sizes.iter().max());
+                assert!(maximum.unwrap() - least.unwrap() <= 1, "{sizes:?}");
             }
         }
     }

@@ -7,7 +7,7 @@ use deepconcolic_network::{BitSet, Point, Seed, Trace};
 use rayon::prelude::*;
 
 use super::criterion::{Criterion, Family, Group, Setting, Tally};
-use super::guide::{Clearance, Confinement, Guide, Look};
+use super::guide::{Clearance, Confinement, Guide, SampleView};
 use super::region::{Ball, Region};
 use crate::{Departure, Prediction};
 
@@ -86,7 +86,7 @@ impl Neighbourhoods {
 impl Guide for Neighbourhoods {
     fn met(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         among: &[BitSet],
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
@@ -101,7 +101,7 @@ impl Guide for Neighbourhoods {
         }
     }
 
-    fn values(&self, look: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+    fn values(&self, look: SampleView<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
         let (input, logits) = (look.at(Point::Input), look.at(Point::Logits));
         let scale = look.means.scale(self.logits) as f32;
         out.extend(slots.iter().map(|&slot| {
@@ -116,7 +116,7 @@ impl Guide for Neighbourhoods {
 
     fn pull(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         _: usize,
         slots: &[u32],
         enough: f32,

@@ -12,7 +12,7 @@ use deepconcolic_network::{BitSet, Network, Point, Seed, Trace};
 use rayon::prelude::*;
 
 use super::criterion::{Family, Group, Tally};
-use super::guide::{Clearance, Confinement, Guide, Look, Means};
+use super::guide::{Clearance, Confinement, Guide, Means, SampleView};
 
 /// The requirements of a file on a network.
 pub struct Written {
@@ -282,7 +282,7 @@ impl Steering<'_> {
 impl Guide for Written {
     fn met(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         among: &[BitSet],
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
@@ -298,7 +298,7 @@ impl Guide for Written {
         }
     }
 
-    fn values(&self, look: Look<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
+    fn values(&self, look: SampleView<'_>, _: usize, slots: &[u32], out: &mut Vec<f32>) {
         let sight = self.sight(look.trace, look.sample);
         let steering = self.steering(&sight, look.means);
         out.extend(slots.iter().map(|&slot| {
@@ -312,7 +312,7 @@ impl Guide for Written {
 
     fn pull(
         &self,
-        look: Look<'_>,
+        look: SampleView<'_>,
         _: usize,
         slots: &[u32],
         enough: f32,

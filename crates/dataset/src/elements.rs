@@ -45,7 +45,9 @@ impl Elements {
     pub(crate) fn largest(&self) -> f32 {
         match self {
             Self::U8(values) => values.iter().copied().max().unwrap_or(0).into(),
-            Self::F32(values) => values.iter().fold(0.0, |most, value| value.abs().max(most)),
+            Self::F32(values) => values
+                .iter()
+                .fold(0.0, |maximum, value| value.abs().max(maximum)),
         }
     }
 

@@ -312,13 +312,13 @@ impl CoverageJob {
         let count = |covered: &[BitSet]| -> usize {
             let groups = groups.iter().zip(covered);
             groups
-                .map(|(group, covered)| covered.count_without(&group.void))
+                .map(|(group, covered)| covered.count_without(&group.not_required))
                 .sum()
         };
         let total = groups.iter().map(Group::total).sum();
         let done = count(covered);
         let slots = groups.iter().enumerate().flat_map(|(g, group)| {
-            let required = (0..group.slots()).filter(|&s| !group.void.contains(s));
+            let required = (0..group.slots()).filter(|&s| !group.not_required.contains(s));
             required.map(move |s| (g, s))
         });
         let open = slots.clone().filter(|&(g, s)| !covered[g].contains(s));
@@ -394,7 +394,7 @@ fn layers(network: &Network, family: &dyn Family, covered: &[BitSet]) -> Vec<Lay
             Some(layer) => network.layers()[layer].name(),
             None => "output",
         };
-        let done = covered.count_without(&group.void);
+        let done = covered.count_without(&group.not_required);
         match rows.iter_mut().find(|row| row.name == name) {
             Some(row) => {
                 row.total += group.total();

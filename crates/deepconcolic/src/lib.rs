@@ -82,7 +82,7 @@ pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
 pub use deepconcolic_record::{OnDamage, RunFolder, State, Summary, Times};
 
-pub use audit::{CheckReport, Finding, Report as RunFindings, check};
+pub use audit::{CheckReport, Finding, RunFindings, check};
 pub use conclude::Conclusion;
 pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{

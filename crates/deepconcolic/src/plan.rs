@@ -38,7 +38,7 @@ pub fn search_space(
     domain: Domain,
     boxes: Option<Vec<region_file::Box>>,
 ) -> Result<SearchSpace, Error> {
-    let norm = settings.knobs.norm;
+    let norm = settings.parameters.norm;
     if norm.convex().is_err() {
         return Err(Error::Request(format!(
             "--norm {norm} cannot be searched in this version; use linf, l1 or l2"
@@ -145,8 +145,8 @@ fn whole_family(
     let Some(criterion) = criterion(settings)? else {
         return Err(Error::Request("give --criterion or --requirements".into()));
     };
-    let parameters = settings.knobs.parameters(settings.radius)?;
-    let selection = settings.knobs.selection(network)?;
+    let parameters = settings.parameters.parameters(settings.radius)?;
+    let selection = settings.parameters.selection(network)?;
     let setting = Setting {
         network,
         selection: &selection,

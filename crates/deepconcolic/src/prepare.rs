@@ -100,7 +100,7 @@ impl Job {
             requirements: written,
             profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,
-            knobs: self.parameters.clone(),
+            parameters: self.parameters.clone(),
             partition: self.partition,
             radius,
             region: self.region_sha256()?,

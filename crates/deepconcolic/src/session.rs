@@ -98,7 +98,7 @@ pub struct Session {
 }
 
 /// Where a session leaves what it does, so that it can be resumed.
-enum Place<'a> {
+enum Location<'a> {
     Memory,
     New(&'a Path),
     Old(&'a Path, OnDamage),
@@ -107,7 +107,7 @@ enum Place<'a> {
 impl Session {
     /// A run that leaves nothing on disk.
     pub fn new(job: Job, cancel: &Cancel, tell: &mut Listener<'_>) -> Result<Self, Error> {
-        Self::start(job, &Place::Memory, cancel, tell)
+        Self::start(job, &Location::Memory, cancel, tell)
     }
 
     /// A run that leaves nothing on disk, on what [`Prepared::of`] made of its job: any number of runs can share it.
@@ -118,7 +118,7 @@ impl Session {
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
         let watch = Stopwatch::start();
-        Self::begin(job, prepared, watch, &Place::Memory, cancel, tell)
+        Self::begin(job, prepared, watch, &Location::Memory, cancel, tell)
     }
 
     /// A run in a new or empty folder.
@@ -128,7 +128,7 @@ impl Session {
         cancel: &Cancel,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
-        Self::start(job, &Place::New(folder), cancel, tell)
+        Self::start(job, &Location::New(folder), cancel, tell)
     }
 
     /// Goes on with the run in a folder, which must be of the same job.
@@ -139,12 +139,12 @@ impl Session {
         cancel: &Cancel,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
-        Self::start(job, &Place::Old(folder, on_damage), cancel, tell)
+        Self::start(job, &Location::Old(folder, on_damage), cancel, tell)
     }
 
     fn start(
         job: Job,
-        place: &Place<'_>,
+        place: &Location<'_>,
         cancel: &Cancel,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
@@ -157,7 +157,7 @@ impl Session {
         job: Job,
         prepared: Arc<Prepared>,
         mut watch: Stopwatch,
-        place: &Place<'_>,
+        place: &Location<'_>,
         cancel: &Cancel,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
@@ -483,13 +483,13 @@ struct Opened {
 
 impl Opened {
     fn at(
-        place: &Place<'_>,
+        place: &Location<'_>,
         settings: &Value,
         prepared: &Prepared,
         job: &Job,
     ) -> Result<Self, Error> {
         let (folder, journal, entries) = match *place {
-            Place::Memory => {
+            Location::Memory => {
                 return Ok(Self {
                     folder: None,
                     journal: None,
@@ -497,11 +497,11 @@ impl Opened {
                     certificates: Box::new(CertificatesInMemory::default()),
                 });
             }
-            Place::New(path) => {
+            Location::New(path) => {
                 let (folder, journal) = RunFolder::create(path, settings)?;
                 (folder, journal, Vec::new())
             }
-            Place::Old(path, on_damage) => RunFolder::resume(path, settings, on_damage)?,
+            Location::Old(path, on_damage) => RunFolder::resume(path, settings, on_damage)?,
         };
         // Also when resuming: the run may have been killed before these were there.
         let saved = folder.file(PROFILE);

@@ -343,7 +343,8 @@ pub struct Settings {
     /// The file they come from, if not from the data.
     pub profile_data: Option<PathBuf>,
     /// Parameters of the criterion, the norm, the neurons chosen.
-    pub knobs: CriterionSettings,
+    #[serde(rename = "knobs")]
+    pub parameters: CriterionSettings,
     /// The part of the requirements that is required, if not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,

@@ -72,7 +72,7 @@ impl std::ops::AddAssign for Effort {
 impl Budget<'_> {
     /// Why a search that took so much must end now, if it must.
     pub fn stop(&self, effort: Effort) -> Option<StopReason> {
-        let is_spent = |most: usize| effort.passes() >= most;
+        let is_spent = |maximum: usize| effort.passes() >= maximum;
         self.interruption().or_else(|| {
             let spent = self.passes.is_some_and(is_spent);
             spent.then_some(StopReason::Passes)
@@ -90,7 +90,9 @@ impl Budget<'_> {
 
     /// What a single attempt may take, after so much was spent.
     pub(crate) fn for_attempt(&self, spent: Effort) -> Self {
-        let left = self.passes.map(|most| most.saturating_sub(spent.passes()));
+        let left = self
+            .passes
+            .map(|maximum| maximum.saturating_sub(spent.passes()));
         Self {
             passes: self.attempt.or(left),
             ..*self

@@ -124,21 +124,21 @@ fn cardinality(
             .collect();
         Ok(Tree::AtLeast(count, parts?))
     };
-    // At most `most` true is at least all but `most` false.
-    let at_most = |most: usize| at_least(of.len().saturating_sub(most), false);
+    // At most `maximum` true is at least all but `maximum` false.
+    let at_most = |maximum: usize| at_least(of.len().saturating_sub(maximum), false);
     match relation {
         Relation::Ge => at_least(count, true),
         Relation::Gt => at_least(count.saturating_add(1), true),
         Relation::Le => at_most(count),
         Relation::Lt => match count.checked_sub(1) {
-            Some(most) => at_most(most),
+            Some(maximum) => at_most(maximum),
             None => Ok(Tree::Any(Vec::new())),
         },
         Relation::Eq => Ok(Tree::All(vec![at_least(count, true)?, at_most(count)?])),
         Relation::Ne => {
             let more = at_least(count.saturating_add(1), true)?;
             Ok(match count.checked_sub(1) {
-                Some(most) => Tree::Any(vec![at_most(most)?, more]),
+                Some(maximum) => Tree::Any(vec![at_most(maximum)?, more]),
                 None => more,
             })
         }

@@ -22,7 +22,7 @@ impl Neurons {
 }
 
 /// Tracing more neurons than this back costs more than holding a few signs too many.
-const MOST: usize = 2048;
+const MAX: usize = 2048;
 
 /// For each hidden layer, the neurons whose phase matters to these values. Holding more is never
 /// wrong: a cell is the smaller for it.
@@ -44,7 +44,7 @@ pub(crate) fn influence(network: &Network, values: &[(Point, usize)]) -> Vec<Neu
             Neurons::Some(members) => (0..members.len()).filter(|&n| members[n]).collect(),
             Neurons::All => Vec::new(),
         };
-        if members.is_empty() || members.len() > MOST {
+        if members.is_empty() || members.len() > MAX {
             cone[..layer].fill(Neurons::All);
             break;
         }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::budget::{Budget, Effort, StopReason};
 use crate::goal::Reason;
 use crate::nearness::Nearness;
-use crate::pairs::{Harvest, PairSearch};
+use crate::pairs::{PairSearch, PairsFound};
 
 /// Origins that crossings are made round, for each group of decisions with the same conditions.
 const CROSSINGS: usize = 8;
@@ -18,7 +18,7 @@ const CROSSINGS: usize = 8;
 const MEETINGS: usize = 5;
 
 /// What was found, with the number of the origin that its tests lie round.
-pub(crate) type Rooted = (usize, Harvest);
+pub(crate) type Rooted = (usize, PairsFound);
 
 /// What came of the pairs of one part.
 pub(crate) struct Covered {
@@ -31,7 +31,7 @@ pub(crate) struct Covered {
 pub(crate) type Part<'a> = BTreeMap<(usize, usize), &'a PairRequirement>;
 
 /// What hears of a harvest, and may stop the search.
-type Hear<'a> = dyn FnMut(usize, Harvest) -> ControlFlow<()> + 'a;
+type Hear<'a> = dyn FnMut(usize, PairsFound) -> ControlFlow<()> + 'a;
 
 /// Crossings must close this many pairs per program solved to be worth more than meetings.
 const WORTHWHILE: usize = 1;
@@ -86,7 +86,7 @@ impl PairSearch<'_> {
         let mut harvests = Vec::new();
         let mut spent = Effort::default();
         let mut stop = StopReason::Complete;
-        let mut hear = |origin: usize, harvest: Harvest| {
+        let mut hear = |origin: usize, harvest: PairsFound| {
             spent += harvest.effort;
             harvests.push((origin, harvest));
             match budget.stop(spent) {
@@ -215,7 +215,7 @@ impl Block {
         )
     }
 
-    fn close(&mut self, harvest: &Harvest) {
+    fn close(&mut self, harvest: &PairsFound) {
         let mut found: Vec<(usize, usize)> = harvest
             .pairs
             .iter()

@@ -66,7 +66,7 @@ impl Nearness {
     }
 
     /// The nearest seeds for a pair, by the further of its two neurons.
-    pub fn seeds_for(&self, condition: usize, decision: usize, most: usize) -> Vec<usize> {
+    pub fn seeds_for(&self, condition: usize, decision: usize, maximum: usize) -> Vec<usize> {
         let (Some(one), Some(other)) = (
             self.conditions.row(condition, self.seeds),
             self.decisions.row(decision, self.seeds),
@@ -76,9 +76,9 @@ impl Nearness {
         let further = |&seed: &usize| one[seed].max(other[seed]);
         let order = |a: &usize, b: &usize| further(a).total_cmp(&further(b)).then(a.cmp(b));
         let mut seeds: Vec<usize> = (0..self.seeds).collect();
-        if most < seeds.len() {
-            seeds.select_nth_unstable_by(most, order);
-            seeds.truncate(most);
+        if maximum < seeds.len() {
+            seeds.select_nth_unstable_by(maximum, order);
+            seeds.truncate(maximum);
         }
         seeds.sort_unstable_by(order);
         seeds

@@ -34,7 +34,7 @@ pub(crate) struct PairSearch<'a> {
     pub budget: Budget<'a>,
 }
 
-/// Two tests that cover a pair of neurons, by their numbers in a [`Harvest`].
+/// Two tests that cover a pair of neurons, by their numbers in a [`PairsFound`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FoundPair {
     pub condition: usize,
@@ -47,7 +47,7 @@ pub(crate) struct FoundPair {
 
 /// Tests and the pairs they cover.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Harvest {
+pub(crate) struct PairsFound {
     /// The root first, then the new tests that some pair needs.
     pub tests: Vec<Vec<f32>>,
     /// What they cover, each pair once.
@@ -85,7 +85,7 @@ impl<'a> PairSearch<'a> {
         conditions: &[usize],
         decisions: &[usize],
         open: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Harvest, Reason> {
+    ) -> Result<PairsFound, Reason> {
         let mut effort = Effort::default();
         let mut found = Vec::new();
         for &condition in conditions {
@@ -162,7 +162,7 @@ impl<'a> PairSearch<'a> {
         found: &[Neighbour],
         open: &dyn Fn(usize, usize) -> bool,
         effort: Effort,
-    ) -> Harvest {
+    ) -> PairsFound {
         let margin = self.margin_of(self.layer);
         let start = start.map(|start| (usize::MAX, start));
         let home: Vec<(usize, &[f32])> = start
@@ -202,7 +202,7 @@ impl<'a> PairSearch<'a> {
         root: &[f32],
         start: &[f32],
         pair: &PairRequirement,
-    ) -> Result<Harvest, Reason> {
+    ) -> Result<PairsFound, Reason> {
         let mut effort = Effort::default();
         let tree = pair_tree(pair, &self.scales())?;
         let region = self.region(root)?;
@@ -227,7 +227,7 @@ impl<'a> PairSearch<'a> {
                 break;
             }
         }
-        Ok(Harvest {
+        Ok(PairsFound {
             tests,
             pairs,
             effort,
@@ -244,7 +244,7 @@ fn collect(
     found: &[Neighbour],
     pairs: &[(usize, usize, usize, usize)],
     effort: Effort,
-) -> Harvest {
+) -> PairsFound {
     let mut tests = vec![root.to_vec()];
     let mut numbers: Vec<Option<usize>> = vec![None; found.len()];
     let mut number = |index: usize| match numbers.get_mut(index) {
@@ -263,7 +263,7 @@ fn collect(
             second: number(second),
         })
         .collect();
-    Harvest {
+    PairsFound {
         tests,
         pairs,
         effort,

@@ -18,7 +18,7 @@ const ADDED: usize = 24;
 /// Aim this many margins deep, so that rounding to floats does not undo the solution.
 const DEPTH: f64 = 1.5;
 /// Most rows: what needs more is given up, so that one program takes seconds at most.
-const MOST: usize = 256;
+const MAX: usize = 256;
 /// With more rows than this, those that do nothing are left out.
 const MANY: usize = 48;
 /// How far, in units of the domain, a solution stays clear of a row that does nothing.
@@ -108,7 +108,7 @@ impl Program<'_> {
                 }
             }
             self.add(fresh, effort);
-            if self.rows.len() > MOST {
+            if self.rows.len() > MAX {
                 return Solved::Stalled;
             }
             let step = Step::new(&centre, self.regions, &self.targets(true));

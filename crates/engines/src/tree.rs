@@ -94,12 +94,12 @@ impl Tree {
     }
 
     /// How many ways there are to meet it, up to a limit.
-    pub fn variants(&self, most: usize) -> usize {
+    pub fn variants(&self, maximum: usize) -> usize {
         match self {
             Self::All(of) => of.iter().fold(1, |product: usize, part| {
-                (product * part.variants(most)).min(most)
+                (product * part.variants(maximum)).min(maximum)
             }),
-            Self::Any(of) => of.len().min(most).max(1),
+            Self::Any(of) => of.len().min(maximum).max(1),
             Self::AtLeast(count, of) if *count < of.len() => 2,
             _ => 1,
         }

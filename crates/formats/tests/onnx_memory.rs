@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 /// Bytes of memory for each byte of file. The worst case is a list of empty items: two
 /// bytes of file for a 32-byte handle, in a vector that doubles while it grows.
-const MOST_PER_BYTE: usize = 64;
+const MAX_PER_BYTE: usize = 64;
 /// Error messages and other things that do not depend on the file.
 const ALWAYS_ALLOWED: usize = 64 << 10;
 
@@ -55,7 +55,7 @@ fn peak_of_decoding(bytes: Vec<u8>) -> usize {
 }
 
 fn check(bytes: Vec<u8>) {
-    let allowed = bytes.len() * MOST_PER_BYTE + ALWAYS_ALLOWED;
+    let allowed = bytes.len() * MAX_PER_BYTE + ALWAYS_ALLOWED;
     let size = bytes.len();
     let peak = peak_of_decoding(bytes);
     assert!(

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::network::{Constant, Label, Layer, Network, Node, Place, Source, Value, ValueId};
+use crate::network::{Constant, Label, Layer, Network, Node, Source, StoredTensor, Value, ValueId};
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
 use crate::ops::{Transpose, reorder};
 use crate::{Head, Order, Plain, Scalar, Shape};
@@ -36,7 +36,7 @@ pub struct Tensor(usize);
 pub struct NetworkBuilder {
     values: Vec<Value>,
     nodes: Vec<Node>,
-    tensors: Vec<Place>,
+    tensors: Vec<StoredTensor>,
     layers: Vec<Layer>,
     input_name: String,
     /// The tensor of the model file that is being computed, if there is a file.
@@ -94,11 +94,11 @@ impl NetworkBuilder {
     /// The element count of a tensor that copies of model constants may fill: a hostile file asks
     /// for far more than it holds.
     pub fn affordable(&self, shape: &Shape) -> Result<usize, String> {
-        const MOST_COPIED: usize = 1 << 26;
+        const MAX_COPIED: usize = 1 << 26;
         let elements = shape.elements();
-        if elements > MOST_COPIED {
+        if elements > MAX_COPIED {
             return Err(format!(
-                "a tensor of shape {shape} is beyond the limit of {MOST_COPIED} copied elements"
+                "a tensor of shape {shape} is beyond the limit of {MAX_COPIED} copied elements"
             ));
         }
         Ok(elements)
@@ -155,7 +155,7 @@ impl NetworkBuilder {
         };
         let stored = file_shape.permuted(&order.inverse());
         let output = self.push_node(op, &places, stored.clone());
-        let place = Place {
+        let place = StoredTensor {
             value: output,
             shape: stored,
             order,
@@ -178,7 +178,7 @@ impl NetworkBuilder {
         // The input is the first stored tensor of every network; the others are numbered on from here.
         let (values, nodes) = (self.values.len() - 1, self.nodes.len());
         let value = |value: ValueId| if value == 0 { 0 } else { values + value };
-        let place = |place: &Place| Place {
+        let place = |place: &StoredTensor| StoredTensor {
             value: value(place.value),
             ..place.clone()
         };
@@ -219,7 +219,7 @@ impl NetworkBuilder {
     /// The network with these outputs, of which number `primary` is its answer. Operators that no
     /// output needs are dropped.
     pub fn finish(self, outputs: &[(&str, Tensor)], primary: usize) -> Result<Network, String> {
-        let outputs: Vec<(String, Place)> = outputs
+        let outputs: Vec<(String, StoredTensor)> = outputs
             .iter()
             .map(|(name, tensor)| ((*name).to_owned(), self.tensors[tensor.0].clone()))
             .collect();
@@ -255,7 +255,7 @@ impl NetworkBuilder {
     }
 
     /// The logits that the answer is made from, and how.
-    fn before_head(&self, answer: &Place) -> (Place, Head) {
+    fn before_head(&self, answer: &StoredTensor) -> (StoredTensor, Head) {
         if let Source::Node(node) = self.values[answer.value].source {
             let node = &self.nodes[node];
             let (before, shape) = &node.inputs[0];
@@ -287,14 +287,14 @@ impl NetworkBuilder {
 
     fn hold(&mut self, value: ValueId, shape: Shape) -> Tensor {
         let order = Order::identity(shape.rank());
-        self.name_place(Place {
+        self.name_place(StoredTensor {
             value,
             shape,
             order,
         })
     }
 
-    fn name_place(&mut self, place: Place) -> Tensor {
+    fn name_place(&mut self, place: StoredTensor) -> Tensor {
         self.tensors.push(place);
         Tensor(self.tensors.len() - 1)
     }
@@ -336,8 +336,8 @@ impl NetworkBuilder {
         &mut self,
         op: &Arc<dyn Operator>,
         inputs: &[Tensor],
-    ) -> Result<Option<(Arc<dyn Operator>, Vec<Place>, Order)>, String> {
-        let variable: Vec<Place> = inputs
+    ) -> Result<Option<(Arc<dyn Operator>, Vec<StoredTensor>, Order)>, String> {
+        let variable: Vec<StoredTensor> = inputs
             .iter()
             .filter(|&&t| !self.is_constant(t))
             .map(|&t| self.tensors[t.0].clone())
@@ -354,7 +354,7 @@ impl NetworkBuilder {
             Reordered::By(other) => other,
             Reordered::No => return Ok(None),
         };
-        let places: Result<Vec<Place>, String> = inputs
+        let places: Result<Vec<StoredTensor>, String> = inputs
             .iter()
             .map(|&t| match self.known(t) {
                 None => Ok(self.tensors[t.0].clone()),
@@ -371,7 +371,7 @@ impl NetworkBuilder {
     }
 
     /// The tensor with no order pending: as it is, as a view, or through a Transpose.
-    fn in_file_order(&mut self, tensor: Tensor) -> Place {
+    fn in_file_order(&mut self, tensor: Tensor) -> StoredTensor {
         let place = self.tensors[tensor.0].clone();
         if place.order.is_identity() {
             return place;
@@ -386,7 +386,7 @@ impl NetworkBuilder {
             self.push_node(transpose, &[place], shape.clone())
         };
         let order = Order::identity(shape.rank());
-        self.tensors[tensor.0] = Place {
+        self.tensors[tensor.0] = StoredTensor {
             value: settled,
             shape,
             order,
@@ -394,7 +394,12 @@ impl NetworkBuilder {
         self.tensors[tensor.0].clone()
     }
 
-    fn push_node(&mut self, op: Arc<dyn Operator>, inputs: &[Place], shape: Shape) -> ValueId {
+    fn push_node(
+        &mut self,
+        op: Arc<dyn Operator>,
+        inputs: &[StoredTensor],
+        shape: Shape,
+    ) -> ValueId {
         let constant: Vec<bool> = inputs
             .iter()
             .map(|p| self.values[p.value].constant().is_some())
@@ -407,7 +412,7 @@ impl NetworkBuilder {
             output,
             label: Label {
                 name: String::new(),
-                place: Place {
+                place: StoredTensor {
                     value: output,
                     order: Order::identity(shape.rank()),
                     shape: shape.clone(),
@@ -419,7 +424,7 @@ impl NetworkBuilder {
     }
 
     /// Names the operator that was added last.
-    fn label(&mut self, place: &Place, name: &str) {
+    fn label(&mut self, place: &StoredTensor, name: &str) {
         let name = self.origin.as_deref().unwrap_or(name).to_owned();
         if let Some(node) = self.nodes.last_mut() {
             let place = place.clone();
@@ -429,7 +434,7 @@ impl NetworkBuilder {
 
     /// Notes how the output of an operator lies in the file, if it is reordered by what the same node
     /// of the file became.
-    fn relabel(&mut self, place: &Place, name: &str) {
+    fn relabel(&mut self, place: &StoredTensor, name: &str) {
         let name = self.origin.as_deref().unwrap_or(name);
         if let Source::Node(node) = self.values[place.value].source {
             let label = &mut self.nodes[node].label;
@@ -439,10 +444,10 @@ impl NetworkBuilder {
         }
     }
 
-    fn add_layer(&mut self, pre: Place, post: Place, name: &str) {
+    fn add_layer(&mut self, pre: StoredTensor, post: StoredTensor, name: &str) {
         let node = self.nodes.len() - 1;
         // The stored input carries the order of the output: activations work element by element.
-        let pre = Place {
+        let pre = StoredTensor {
             order: post.order.clone(),
             ..pre
         };

@@ -35,7 +35,7 @@ pub use network::{Constant, Head, Layer, Network, Point};
 pub use operator::{Nature, Operator};
 pub use plain::{AffineRow, Element, Origin, Plain, StraightPart};
 pub use scalar::Scalar;
-pub use shape::{MOST_ELEMENTS, Order, Shape};
+pub use shape::{MAX_ELEMENTS, Order, Shape};
 pub use tape::Tape;
 pub use vectorised::vectorised;
 pub use vjp::{Row, Seed};

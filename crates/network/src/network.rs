@@ -75,12 +75,12 @@ pub(crate) struct Label {
     /// The name of the tensor of the file that it computes.
     pub name: String,
     /// Its output as the file orders it.
-    pub place: Place,
+    pub place: StoredTensor,
 }
 
 /// A tensor of the model file: which stored tensor it is, and how its axes are ordered there.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct StoredTensor {
     pub value: ValueId,
     /// Shape as stored.
     pub shape: Shape,
@@ -88,7 +88,7 @@ pub(crate) struct Place {
     pub order: Order,
 }
 
-impl Place {
+impl StoredTensor {
     pub fn file_shape(&self) -> Shape {
         self.shape.permuted(&self.order)
     }
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl StoredTensor {
     /// Position in the file's order of an element of the stored tensor.
     pub fn file_index(&self, element: usize) -> usize {
         if self.order.is_identity() {
@@ -126,8 +126,8 @@ pub struct Layer {
     pub(crate) node: usize,
     pub(crate) kind: &'static str,
     pub(crate) nature: Nature,
-    pub(crate) pre: Place,
-    pub(crate) post: Place,
+    pub(crate) pre: StoredTensor,
+    pub(crate) post: StoredTensor,
 }
 
 impl Layer {
@@ -207,11 +207,11 @@ pub enum Point {
 pub struct Network {
     pub(crate) values: Vec<Value>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) input: Place,
+    pub(crate) input: StoredTensor,
     pub(crate) input_name: String,
-    pub(crate) outputs: Vec<(String, Place)>,
+    pub(crate) outputs: Vec<(String, StoredTensor)>,
     pub(crate) primary: usize,
-    pub(crate) logits: Place,
+    pub(crate) logits: StoredTensor,
     pub(crate) head: Head,
     pub(crate) layers: Vec<Layer>,
 }
@@ -293,7 +293,7 @@ impl Network {
             .unwrap_or(Nature::Affine)
     }
 
-    pub(crate) fn place(&self, point: Point) -> &Place {
+    pub(crate) fn place(&self, point: Point) -> &StoredTensor {
         match point {
             Point::Input => &self.input,
             Point::Pre(layer) => &self.layers[layer].pre,

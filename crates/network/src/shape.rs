@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Most elements one sample tensor may have. Far above any network for one input, far below what
 /// would exhaust memory through a hostile model file.
-pub const MOST_ELEMENTS: usize = 1 << 28;
+pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// The shape of a tensor for *one* sample, as the model file has it with a batch of one (the
 /// leading 1 stays).
@@ -19,9 +19,9 @@ impl Shape {
             .iter()
             .try_fold(1usize, |product, &d| product.checked_mul(d));
         match elements {
-            Some(count) if count <= MOST_ELEMENTS => Ok(Self(dims)),
+            Some(count) if count <= MAX_ELEMENTS => Ok(Self(dims)),
             _ => Err(format!(
-                "a tensor of shape {dims:?} is beyond the limit of {MOST_ELEMENTS} elements"
+                "a tensor of shape {dims:?} is beyond the limit of {MAX_ELEMENTS} elements"
             )),
         }
     }

@@ -64,7 +64,7 @@ impl Climb<'_> {
                 .map(|(sample, (_, seeds))| Row { sample, seeds })
                 .collect();
             let gradients = self.network.vjp(trace.tape()?, &rows);
-            // Long steps first, to cross the box; short ones at the end, to settle.
+            // Long steps first, to cross the box; short ones at the end, to decide.
             let length = 0.5 * 0.85f64.powi(step as i32);
             let moves = inputs.iter_mut().zip(&gradients);
             for ((x, &slope), &[low, high]) in moves.zip(ends.iter().cycle()) {

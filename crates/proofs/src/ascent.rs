@@ -61,7 +61,7 @@ pub(crate) struct Reached {
 /// Steps of the ascent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
-    pub most: usize,
+    pub maximum: usize,
     /// Length of the first step in the shares.
     pub rate: f64,
 }
@@ -146,7 +146,7 @@ impl<'a> Ascent<'a> {
                 tries: 0,
             })
             .collect();
-        for step in 0..steps.most.max(1) {
+        for step in 0..steps.maximum.max(1) {
             self.set_lines(&state);
             self.backward.clear(self.program.variables);
             for lane in 0..lanes {
@@ -175,7 +175,7 @@ impl<'a> Ascent<'a> {
             }
             let follow = Follow::Lines(&self.lines, &self.backward);
             forward(self.program, &follow, &mut self.values);
-            if step + 1 < steps.most {
+            if step + 1 < steps.maximum {
                 let rate = steps.rate * 0.96f64.powi(step as i32);
                 self.ascend(&mut state, conditions, rate, step);
             }
@@ -426,9 +426,9 @@ impl State {
             return;
         }
         let factors = &mut self.factors[lane];
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let maximum = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         for (factor, value) in factors.iter_mut().zip(values) {
-            *factor *= (2.0 * (value - most) / spread).exp();
+            *factor *= (2.0 * (value - maximum) / spread).exp();
         }
         let total: f64 = factors.iter().sum();
         for factor in factors {

@@ -145,7 +145,7 @@ impl<'a> Walker<'a> {
             }
             self.backward
                 .run(program, program.steps.len(), &self.lines, &[]);
-            // Long steps first, to cross the box; short ones at the end, to settle.
+            // Long steps first, to cross the box; short ones at the end, to decide.
             self.step(region, 0.5 * 0.85f64.powi(step as i32));
         }
     }

@@ -155,7 +155,7 @@ impl<'a> Prover<'a> {
 
     /// Settles requirements of the form "some input of the region gives this sum of neurons a value
     /// above (below) this number" as far as the limits allow.
-    pub fn settle(
+    pub fn decide(
         &mut self,
         requirements: &[Requirement],
         limits: &BatchLimits<'_>,
@@ -176,7 +176,7 @@ impl<'a> Prover<'a> {
             questions,
             witnesses: Vec::new(),
         };
-        batch.settle()?;
+        batch.decide()?;
         let Batch {
             questions,
             witnesses,
@@ -302,7 +302,7 @@ pub(crate) struct Batch<'a> {
 pub(crate) type Found = (usize, End);
 
 impl Batch<'_> {
-    fn settle(&mut self) -> Result<(), Unsupported> {
+    fn decide(&mut self) -> Result<(), Unsupported> {
         // Neurons of one pixel share a program; shallow layers come first, since they are cheap and
         // their witnesses meet requirements of deeper layers.
         let cones: Vec<Vec<(usize, usize)>> = self
@@ -387,7 +387,7 @@ impl Batch<'_> {
                 conditions: &conditions,
                 members: chunk,
             };
-            found.extend(work.settle(&mut ascent));
+            found.extend(work.decide(&mut ascent));
         }
         Ok(found)
     }

@@ -17,7 +17,7 @@ use crate::relaxed;
 
 /// Steps of ascent before anything is split.
 const ROOT: Steps = Steps {
-    most: 40,
+    maximum: 40,
     rate: 0.2,
 };
 /// Gradient steps from each point that a witness may be near to.
@@ -35,7 +35,7 @@ pub(crate) struct Cells<'a> {
 impl Cells<'_> {
     /// Refutes a conjunction of conditions on one input, or finds an input that meets it; `near` are
     /// inputs that come close. Bounds of all units that matter must be known.
-    pub fn settle(
+    pub fn decide(
         &self,
         requirement: &Requirement,
         near: &[&[f32]],

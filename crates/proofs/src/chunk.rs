@@ -23,14 +23,17 @@ pub(crate) struct Chunk<'a> {
 
 impl Chunk<'_> {
     /// Plain bounds, then a look for witnesses, then branch and bound.
-    pub fn settle(&self, ascent: &mut Ascent<'_>) -> Vec<Found> {
+    pub fn decide(&self, ascent: &mut Ascent<'_>) -> Vec<Found> {
         let limits = self.batch.limits;
         let program = ascent.program;
         let lanes = |members: &[usize]| -> Vec<&[Condition]> {
             members.iter().map(|&m| &self.conditions[m][..]).collect()
         };
-        // Plain bounds settle most.
-        let first = Steps { most: 1, rate: 0.0 };
+        // Plain bounds decide most.
+        let first = Steps {
+            maximum: 1,
+            rate: 0.0,
+        };
         let start = vec![ascent.start(1); self.members.len()];
         let reached = ascent.climb(&lanes(self.members), &start, first);
         self.batch
@@ -64,8 +67,8 @@ impl Chunk<'_> {
             }
         }
         left.retain(|&member| match self.at_corner(member, program, &ends) {
-            Some(settled) => {
-                found.push(settled);
+            Some(decided) => {
+                found.push(decided);
                 false
             }
             None => true,
@@ -110,13 +113,13 @@ impl Chunk<'_> {
         }
         let program = ascent.program;
         let root = Steps {
-            most: limits.steps,
+            maximum: limits.steps,
             rate: 0.25,
         };
         let effort = Effort {
             nodes: limits.nodes.min(limits.work / program.terms().max(1)),
             below: Steps {
-                most: 8,
+                maximum: 8,
                 rate: 0.15,
             },
             deadline: limits.deadline,

@@ -13,7 +13,7 @@ use crate::objective::Condition;
 use crate::pass::{Follow, forward};
 use crate::phases::{Confirm, Effort, End};
 use crate::program::Program;
-use crate::slim::{Readers, Slim};
+use crate::sparse_box_bounds::{Readers, SparseBoxBounds};
 use crate::tree::Growing;
 
 /// Boxes cut at once: a fixed number, so that nothing depends on the number of threads.
@@ -198,7 +198,7 @@ impl Question<'_> {
 
     /// Bounds up to [`LANES`] boxes one after the other; their points are tried side by side.
     fn judge_few(&self, halves: &[Half<'_>]) -> Vec<Judged> {
-        let mut slim = Slim::new(self.program, &self.readers);
+        let mut slim = SparseBoxBounds::new(self.program, &self.readers);
         let mut values = vec![all(0.0); self.program.variables];
         let mut centres = values.clone();
         let mut judged = Vec::with_capacity(halves.len());
@@ -225,13 +225,13 @@ impl Question<'_> {
         judged
     }
 
-    fn bound(&self, slim: &mut Slim<'_>, half: &Half<'_>) -> Judged {
+    fn bound(&self, slim: &mut SparseBoxBounds<'_>, half: &Half<'_>) -> Judged {
         let mut ends = half.cell.ends.clone();
         if let Some((input, new)) = half.cut {
             ends[input] = new;
         }
         let mut bounds = half.cell.bounds.clone();
-        slim.settle(&ends, &mut bounds);
+        slim.decide(&ends, &mut bounds);
         let mut judged = Judged {
             point: ends.iter().map(|ends| ends[0]).collect(),
             ends,

@@ -35,7 +35,7 @@ const NEAR: usize = 4;
 const HALF: f64 = 0.499;
 /// Steps at each part of the region.
 const BELOW: Steps = Steps {
-    most: 20,
+    maximum: 20,
     rate: 0.1,
 };
 
@@ -74,7 +74,7 @@ enum Outcome {
 
 impl Joint<'_> {
     /// Settles requirements as far as the limits allow.
-    pub fn settle(self, requirements: &[Requirement]) -> Jointly {
+    pub fn decide(self, requirements: &[Requirement]) -> Jointly {
         let network = self.cells.network;
         let goals: Vec<Formula> = requirements.iter().map(|r| r.goal().nnf()).collect();
         let pool = Pool::new(network, &goals, self.samples);
@@ -257,7 +257,7 @@ impl<'s> Search<'s, '_> {
             let mut moved = false;
             for number in 0..2 {
                 let mut linear = spread.sum(number, &factors);
-                linear.constant = -(spread.most(number, &factors) + share * missing);
+                linear.constant = -(spread.maximum(number, &factors) + share * missing);
                 let relation = Relation::Ge;
                 let further = on_first(&Comparison { linear, relation });
                 match self.answer(path, number, Some(further))? {
@@ -312,7 +312,7 @@ impl<'s> Search<'s, '_> {
             spent: self.joint.nodes,
         };
         let requirement = all_of(conditions.clone());
-        let end = self.joint.cells.settle(&requirement, &points, &effort)?;
+        let end = self.joint.cells.decide(&requirement, &points, &effort)?;
         Ok(match end {
             End::Refuted(proof) => {
                 let entry = Entry {

@@ -6,7 +6,7 @@ use deepconcolic_network::StraightPart;
 use crate::lanes::{LANES, Lanes};
 
 /// A slope and the value at 0.
-pub(crate) type Line = (f64, f64);
+pub(crate) type RelaxationLine = (f64, f64);
 
 /// The lines of a unit, lane by lane.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,12 @@ impl UnitLines {
         high_cut: [0.0; LANES],
     };
 
-    pub fn set(&mut self, lane: usize, (low, high): (Line, Line)) {
+    pub fn set(&mut self, lane: usize, (low, high): (RelaxationLine, RelaxationLine)) {
         (self.low_slope[lane], self.low_cut[lane]) = low;
         (self.high_slope[lane], self.high_cut[lane]) = high;
     }
 
-    pub fn all(lines: (Line, Line)) -> Self {
+    pub fn all(lines: (RelaxationLine, RelaxationLine)) -> Self {
         let mut unit = Self::NONE;
         for lane in 0..LANES {
             unit.set(lane, lines);
@@ -59,7 +59,12 @@ pub(crate) fn is_settled(parts: &[StraightPart], l: f64, u: f64) -> bool {
 }
 
 /// Lines below and above over `[l, u]`.
-pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) -> (Line, Line) {
+pub(crate) fn lines(
+    parts: &[StraightPart],
+    l: f64,
+    u: f64,
+    share: Option<f64>,
+) -> (RelaxationLine, RelaxationLine) {
     let first = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
     let inside = parts[first + 1..].iter().take_while(|part| part.from < u);
     let left = parts[first];

@@ -54,8 +54,8 @@ pub(crate) struct Nodes<'a> {
 
 impl Nodes<'_> {
     /// Parts that may still be bounded.
-    pub fn left_of(&self, most: usize) -> usize {
-        most.saturating_sub(self.count)
+    pub fn left_of(&self, maximum: usize) -> usize {
+        maximum.saturating_sub(self.count)
     }
 }
 
@@ -66,14 +66,14 @@ impl AddAssign<usize> for Nodes<'_> {
 }
 
 impl PartialEq<usize> for Nodes<'_> {
-    fn eq(&self, most: &usize) -> bool {
-        self.count == *most
+    fn eq(&self, maximum: &usize) -> bool {
+        self.count == *maximum
     }
 }
 
 impl PartialOrd<usize> for Nodes<'_> {
-    fn partial_cmp(&self, most: &usize) -> Option<Ordering> {
-        self.count.partial_cmp(most)
+    fn partial_cmp(&self, maximum: &usize) -> Option<Ordering> {
+        self.count.partial_cmp(maximum)
     }
 }
 
@@ -92,17 +92,17 @@ pub(crate) enum End {
     Open(f64),
 }
 
-/// Steps where every phase is fixed: the multipliers alone must settle the part, with shorter steps
+/// Steps where every phase is fixed: the multipliers alone must decide the part, with shorter steps
 /// each time, since the best ones balance each other to the digit.
 fn patient(tries: u8) -> Steps {
     Steps {
-        most: 120,
+        maximum: 120,
         rate: 0.5 * 0.25f64.powi(tries.into()),
     }
 }
 
 /// How often such a part is taken up.
-const MOST_TRIES: u8 = 6;
+const MAX_TRIES: u8 = 6;
 
 /// Turns values of the input variables into an input that really meets the goal, if it does.
 pub(crate) type Confirm<'a> = dyn Fn(&[f64]) -> Option<Vec<f32>> + Sync + 'a;
@@ -237,7 +237,7 @@ fn finish(
     if reached.bound > CLEAR || reached.branch.is_some() {
         return (reached, None);
     }
-    match relaxed::settle(ascent, conditions, &reached.part) {
+    match relaxed::decide(ascent, conditions, &reached.part) {
         Solved::Refuted(better) => (better, None),
         Solved::Point(point, _) => (reached, confirm(&point)),
         Solved::Unknown => (reached, None),
@@ -261,7 +261,7 @@ fn next_group(
         && let Some(next) = open.pop()
     {
         let Some(branch) = next.reached.branch else {
-            if next.reached.tries == MOST_TRIES {
+            if next.reached.tries == MAX_TRIES {
                 return None;
             }
             group.steps = patient(next.reached.tries);

@@ -11,7 +11,7 @@ use deepconcolic_check::{Unit, Unsupported};
 use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, StraightPart};
 
 /// Most coefficients of a program.
-const MOST_TERMS: usize = 1 << 26;
+const MAX_TERMS: usize = 1 << 26;
 
 /// A sparse matrix: variables by variables of one step.
 #[derive(Debug, Default)]
@@ -146,8 +146,8 @@ pub(crate) fn influences(
 impl Program {
     /// The program of some elements.
     pub fn of(network: &Network, targets: &[Element]) -> Result<Self, Unsupported> {
-        let mut needs: Vec<Option<Need>> = (0..network.nodes()).map(|_| None).collect();
-        let wanted = trace(network, targets, |node, need| needs[node] = Some(need))?;
+        let mut needed: Vec<Option<Need>> = (0..network.nodes()).map(|_| None).collect();
+        let wanted = trace(network, targets, |node, need| needed[node] = Some(need))?;
         let mut builder = Builder::new(network);
         for (value, elements) in wanted.iter().enumerate() {
             if network.origin(value) == Origin::Input {
@@ -159,7 +159,7 @@ impl Program {
                 builder.constants(value, elements);
             }
         }
-        for (node, need) in needs.into_iter().enumerate() {
+        for (node, need) in needed.into_iter().enumerate() {
             if let Some(need) = need {
                 builder.node(node, &wanted[network.node_output(node)], need);
             }
@@ -210,7 +210,7 @@ fn need(
                 let mut row = AffineRow::default();
                 network.plain_row(node, element, &mut row);
                 *terms += row.terms.len();
-                if *terms > MOST_TERMS {
+                if *terms > MAX_TERMS {
                     return Err(Unsupported::Size);
                 }
                 for &(input, index, _) in &row.terms {

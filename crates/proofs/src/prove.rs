@@ -98,7 +98,7 @@ pub fn prove(
     let mut scenes = Vec::new();
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
-        let scene = Scene::new(network, &goal, limits, cases)?;
+        let scene = CasesOfBox::new(network, &goal, limits, cases)?;
         let all: Vec<usize> = (0..members.len()).collect();
         if let Some(input) = scene.attack(&all, 0, SHARES[0]) {
             return Ok(Verdict::Witness(input));
@@ -186,7 +186,7 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
 }
 
 /// Alternatives over the same box.
-struct Scene<'a> {
+struct CasesOfBox<'a> {
     network: &'a Network,
     limits: Limits<'a>,
     cases: Vec<&'a Case>,
@@ -218,12 +218,12 @@ enum Answer {
 
 /// Steps at the root: worth more than elsewhere, since every part starts from there.
 const ROOT: Steps = Steps {
-    most: 40,
+    maximum: 40,
     rate: 0.2,
 };
 /// Steps at each part below the root.
 const BELOW: Steps = Steps {
-    most: 12,
+    maximum: 12,
     rate: 0.1,
 };
 /// Which part of an attack is made before anything is proven, and after each of the first rounds: what
@@ -244,7 +244,7 @@ const ATTACKS_A_CLIMB: usize = 4;
 const FIRST_ROUND: usize = 256;
 const ROUND_FACTOR: usize = 8;
 
-impl<'a> Scene<'a> {
+impl<'a> CasesOfBox<'a> {
     fn new(
         network: &'a Network,
         goal: &Formula,
@@ -253,9 +253,9 @@ impl<'a> Scene<'a> {
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
         let executor = |case: &&'a Case| Executor::new(network, goal, case, limits.tolerance);
-        let most = limits.work / program.terms().max(1);
+        let maximum = limits.work / program.terms().max(1);
         let limits = Limits {
-            nodes: limits.nodes.min(most.max(1)),
+            nodes: limits.nodes.min(maximum.max(1)),
             ..*limits
         };
         Ok(Self {
@@ -315,7 +315,7 @@ impl<'a> Scene<'a> {
         let few = self.program.inputs.len() <= self.limits.few_inputs;
         let bounds = knowledge.bounds(&self.program);
         let whole = Whole {
-            thin: self.program.thinned(&bounds),
+            thin: self.program.without_zero_terms(&bounds),
             bounds,
             knowledge,
         };

@@ -22,7 +22,7 @@ const LARGEST: usize = 1 << 19;
 const MARGINS: [f64; 2] = [-1e4, 0.25];
 /// Steps that make up for what a certificate's slopes are rounded by.
 const POLISH: Steps = Steps {
-    most: 6,
+    maximum: 6,
     rate: 0.02,
 };
 
@@ -63,7 +63,7 @@ enum Meaning {
     /// it.
     Touching(usize, bool),
     /// Any other line of a unit.
-    Line,
+    RelaxationLine,
 }
 
 /// A program, solved or not.
@@ -147,7 +147,7 @@ impl Relaxed {
         let of_fixed = units.split_off(open.len());
         let of_conditions = pull(ascent, conditions, part, &open);
         let mut ends: Vec<[f64; 2]> = ascent.ends.iter().map(|[l, u]| [l[0], u[0]]).collect();
-        // Wider than the lines, so that no proof hangs on them.
+        // Wider than the lines, so that no proof depends on them.
         ends.extend(open.iter().map(|&number| {
             let [low, high] = ascent.free[number].range;
             let room = 1.0 + high - low;
@@ -197,7 +197,11 @@ impl Relaxed {
             (row, Meaning::Touching(at, right))
         };
         let chord = line(free.chord.0, free.chord.1, -inner);
-        [touching(false), touching(true), (chord, Meaning::Line)]
+        [
+            touching(false),
+            touching(true),
+            (chord, Meaning::RelaxationLine),
+        ]
     }
 
     /// Fixes a phase.
@@ -217,7 +221,7 @@ impl Relaxed {
         let cut = free.cuts[usize::from(above)];
         let own = (self.inputs + at, -inner);
         let row = self.units[at].with(inner * slope, inner * cut, own);
-        program.hold(&row, &self.ends, Meaning::Line);
+        program.hold(&row, &self.ends, Meaning::RelaxationLine);
     }
 
     /// Solves a program over a part.
@@ -266,7 +270,7 @@ impl Relaxed {
                 Meaning::Condition(number) => of_conditions[number] = factor,
                 Meaning::Phase(number) => of_phases[number] = factor,
                 Meaning::Touching(at, right) => touching[at][usize::from(right)] = factor,
-                Meaning::Line => {}
+                Meaning::RelaxationLine => {}
             }
         }
         for (&number, [left, right]) in self.open.iter().zip(touching) {
@@ -318,7 +322,7 @@ fn pull(ascent: &mut Ascent<'_>, sums: &[Condition], part: &Part, open: &[usize]
 }
 
 /// Settles a part in which no unit is open.
-pub(crate) fn settle(ascent: &mut Ascent<'_>, conditions: &[Condition], part: &Part) -> Solved {
+pub(crate) fn decide(ascent: &mut Ascent<'_>, conditions: &[Condition], part: &Part) -> Solved {
     let Some(relaxed) = Relaxed::new(ascent, conditions, part) else {
         return Solved::Unknown;
     };
@@ -406,7 +410,7 @@ impl Relaxed {
             let above = input >= free.kink;
             let slope = if above { free.right } else { free.left };
             let off = (values[at] - (slope * input + free.cuts[usize::from(above)])).abs();
-            if furthest.is_none_or(|(most, _, _)| off > most) {
+            if furthest.is_none_or(|(maximum, _, _)| off > maximum) {
                 furthest = Some((off, at, above));
             }
         }

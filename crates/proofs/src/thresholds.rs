@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use deepconcolic_language::{Comparison, Input, Relation, Var};
 
 use crate::batch::Finding;
-use crate::place::Settled;
+use crate::region_prover::Decided;
 
 /// Questions asked about one line at most.
 const ROUNDS: usize = 8;
 
 /// Conditions of the same terms, the easiest to meet first.
-struct Line {
+struct ThresholdSeries {
     conditions: Vec<Comparison>,
     /// How many of the first are not known to be impossible.
     open: usize,
@@ -40,7 +40,7 @@ fn oriented(condition: &Comparison) -> (Vec<(u64, Var)>, f64) {
 
 /// All lines of a number of requirements.
 pub(crate) struct Thresholds {
-    lines: Vec<Line>,
+    lines: Vec<ThresholdSeries>,
     places: HashMap<Vec<(u64, Var)>, usize>,
 }
 
@@ -54,7 +54,7 @@ impl Thresholds {
             let next = all.lines.len();
             let place = *all.places.entry(oriented(condition).0).or_insert(next);
             if place == next {
-                all.lines.push(Line {
+                all.lines.push(ThresholdSeries {
                     conditions: Vec::new(),
                     open: 0,
                     refuted: 0,
@@ -128,13 +128,13 @@ impl Thresholds {
         self.lines[line].reason = Some(reason);
     }
 
-    /// Says what is known of requirements, by the conditions that they hang on: a bound if that is one,
+    /// Says what is known of requirements, by the conditions that they depend on: a bound if that is one,
     /// and what is in the way. What was not refuted was asked about in vain.
     pub fn report(
         &self,
         wanted: &[(usize, Vec<Comparison>)],
-        settled: &mut Settled,
-        vain: &mut Vain,
+        decided: &mut Decided,
+        vain: &mut FailedAttempts,
     ) {
         for (r, wanted) in wanted {
             for condition in wanted {
@@ -146,10 +146,10 @@ impl Thresholds {
                 let before = |c: &Comparison| oriented(c).1 > constant;
                 let at = line.conditions.partition_point(before);
                 if wanted.len() == 1 {
-                    settled.bounds[*r] = line.bounds.get(at).copied().flatten();
+                    decided.bounds[*r] = line.bounds.get(at).copied().flatten();
                 }
                 if line.reason.is_some() {
-                    settled.reasons[*r].clone_from(&line.reason);
+                    decided.reasons[*r].clone_from(&line.reason);
                 }
             }
         }
@@ -166,9 +166,9 @@ impl Thresholds {
 /// Conditions that were asked about and not refuted: for some terms, those with this constant and all
 /// that are easier to meet.
 #[derive(Default)]
-pub(crate) struct Vain(HashMap<Vec<(u64, Var)>, f64>);
+pub(crate) struct FailedAttempts(HashMap<Vec<(u64, Var)>, f64>);
 
-impl Vain {
+impl FailedAttempts {
     /// Whether there is no point in asking about a condition.
     pub fn has(&self, condition: &Comparison) -> bool {
         let (mut terms, constant) = oriented(condition);

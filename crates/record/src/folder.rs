@@ -199,10 +199,10 @@ pub fn differences(found: &Value, given: &Value) -> Vec<String> {
 
 /// A value short enough for a message.
 fn brief(value: &Value) -> String {
-    const MOST: usize = 60;
+    const MAX: usize = 60;
     let text = value.to_string();
-    if text.chars().count() > MOST {
-        let start: String = text.chars().take(MOST).collect();
+    if text.chars().count() > MAX {
+        let start: String = text.chars().take(MAX).collect();
         format!("{start}...")
     } else {
         text

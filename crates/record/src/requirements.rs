@@ -96,7 +96,7 @@ impl RequirementTable {
             }
             for slot in 0..group.slots() {
                 let shown = audit.witnesses[g][slot];
-                let state = if group.void.contains(slot) {
+                let state = if group.not_required.contains(slot) {
                     State::NotRequired
                 } else if audit.covered[g].contains(slot) {
                     State::Covered

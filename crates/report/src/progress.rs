@@ -81,8 +81,8 @@ fn line(s: &Progress, rate: f64) -> String {
         let _ = write!(line, ", {adversarial} adversarial");
     }
     let _ = write!(line, ", {rate:.0} passes/s");
-    if let Some(most) = s.max_passes {
-        let _ = write!(line, ", {} of {most} passes", s.passes);
+    if let Some(maximum) = s.max_passes {
+        let _ = write!(line, ", {} of {maximum} passes", s.passes);
     }
     if let Some(left) = s.left {
         let _ = write!(line, ", {} s left", left.as_secs());

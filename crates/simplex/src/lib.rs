@@ -28,7 +28,7 @@ pub enum Ending {
 
 /// Where a variable is.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum Position {
     Column(usize),
     Row(usize),
 }
@@ -54,7 +54,7 @@ pub struct Tableau {
     lower: Vec<f64>,
     upper: Vec<f64>,
     value: Vec<f64>,
-    place: Vec<Place>,
+    place: Vec<Position>,
     columns: usize,
     /// The variable of each column, and what moving it costs.
     outside: Vec<usize>,
@@ -74,7 +74,7 @@ impl Tableau {
             value: ends
                 .map(|((l, u), c)| if *c < 0.0 { *u } else { *l })
                 .collect(),
-            place: (0..columns).map(Place::Column).collect(),
+            place: (0..columns).map(Position::Column).collect(),
             outside: (0..columns).collect(),
             reduced: cost,
             basic: Vec::new(),
@@ -95,11 +95,11 @@ impl Tableau {
             }
             value += a * self.value[variable];
             match self.place[variable] {
-                Place::Column(column) => slopes[column] += a,
-                Place::Row(row) => add_multiple(&mut slopes, a, &self.slopes[row]),
+                Position::Column(column) => slopes[column] += a,
+                Position::Row(row) => add_multiple(&mut slopes, a, &self.slopes[row]),
             }
         }
-        self.place.push(Place::Row(self.basic.len()));
+        self.place.push(Position::Row(self.basic.len()));
         self.basic.push(self.value.len());
         self.lower.push(0.0);
         self.upper.push(f64::INFINITY);
@@ -117,8 +117,8 @@ impl Tableau {
         self.place[self.columns..]
             .iter()
             .map(|place| match place {
-                Place::Column(column) => self.reduced[*column].max(0.0),
-                Place::Row(_) => 0.0,
+                Position::Column(column) => self.reduced[*column].max(0.0),
+                Position::Row(_) => 0.0,
             })
             .collect()
     }
@@ -126,9 +126,9 @@ impl Tableau {
     /// Mends broken rows until none is left.
     pub fn solve(&mut self) -> Ending {
         // Each row takes a few steps; a run that takes far more goes in circles.
-        let most = 100 + 20 * self.basic.len();
-        for _ in 0..most {
-            let Some((row, missing)) = self.most_broken() else {
+        let maximum = 100 + 20 * self.basic.len();
+        for _ in 0..maximum {
+            let Some((row, missing)) = self.max_broken() else {
                 return Ending::Optimal;
             };
             let passed = self.passed(row, missing);
@@ -151,9 +151,9 @@ impl Tableau {
 
     /// The basic variable furthest outside its box, measured against how fast its row can move it, and
     /// by how much it must grow (or, if negative, fall).
-    fn most_broken(&self) -> Option<(usize, f64)> {
+    fn max_broken(&self) -> Option<(usize, f64)> {
         let mut worst = None;
-        let mut most = 0.0;
+        let mut maximum = 0.0;
         for (row, &variable) in self.basic.iter().enumerate() {
             let value = self.value[variable];
             let missing = if value < self.lower[variable] - TOLERANCE {
@@ -165,8 +165,8 @@ impl Tableau {
             };
             let speed: f64 = self.slopes[row].iter().map(|a| a * a).sum();
             let score = missing * missing / (1.0 + speed);
-            if score > most {
-                most = score;
+            if score > maximum {
+                maximum = score;
                 worst = Some((row, missing));
             }
         }
@@ -273,8 +273,8 @@ impl Tableau {
         self.slopes[row] = pivot_row;
         self.basic[row] = enters;
         self.outside[column] = leaves;
-        self.place[enters] = Place::Row(row);
-        self.place[leaves] = Place::Column(column);
+        self.place[enters] = Position::Row(row);
+        self.place[leaves] = Position::Column(column);
     }
 
     /// The multipliers of the rows that show a broken row cannot be mended.
@@ -284,8 +284,8 @@ impl Tableau {
         self.place[self.columns..]
             .iter()
             .map(|place| match *place {
-                Place::Column(column) => (-sign * slopes[column]).max(0.0),
-                Place::Row(of) => f64::from(u8::from(of == row)),
+                Position::Column(column) => (-sign * slopes[column]).max(0.0),
+                Position::Row(of) => f64::from(u8::from(of == row)),
             })
             .collect()
     }

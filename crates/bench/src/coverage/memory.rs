@@ -16,19 +16,19 @@ const LIMIT: usize = 1_500_000_000;
 /// Measures all images once and prints what was held.
 pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     println!("\n== memory of measuring: {PAPER}");
-    let (measured, most) = pool(cores())?.install(|| peak(|| measure(shelf)));
+    let (measured, maximum) = pool(cores())?.install(|| peak(|| measure(shelf)));
     measured?;
-    println!("at most held at one time: {} MB", megabytes(most));
+    println!("at most held at one time: {} MB", megabytes(maximum));
     if let Some(resident) = resident() {
         println!("most that the system saw resident, code and stacks included: {resident}");
     }
     let what = format!(
         "{} over all images: {} MB of heap at the peak, network and data included (below {})",
         NEURON_CRITERIA.join(" + "),
-        megabytes(most),
+        megabytes(maximum),
         megabytes(LIMIT)
     );
-    Ok(vec![Verdict::new(what, most < LIMIT)])
+    Ok(vec![Verdict::new(what, maximum < LIMIT)])
 }
 
 /// All that a user's measurement does, from opening the files on.

@@ -8,13 +8,13 @@ use crate::error::BenchError;
 use crate::job::{job, prepare};
 use crate::shelf::Shelf;
 
-pub struct Ground {
+pub struct ProofSubject {
     pub prepared: Prepared,
     /// The box, with a point in it.
     pub region: (Region, Vec<f32>),
 }
 
-impl Ground {
+impl ProofSubject {
     /// What a criterion requires of a model round a test image; without a radius the box is all of the domain.
     pub fn load(
         shelf: &Shelf,

@@ -7,7 +7,7 @@ use deepconcolic_language::{Formula, Input, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{Pass, Point};
 use deepconcolic_proofs::{BatchLimits, Finding, Prover};
 
-use super::ground::Ground;
+use super::ground::ProofSubject;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::verdict::Verdict;
@@ -34,8 +34,8 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         "\n== neurons that can be active: {}, image {}, radius {:?}",
         question.model, question.seed, question.radius
     );
-    let Ground { prepared, region } =
-        Ground::load(shelf, question.model, "nc", question.seed, question.radius)?;
+    let ProofSubject { prepared, region } =
+        ProofSubject::load(shelf, question.model, "nc", question.seed, question.radius)?;
     let (network, digest) = (prepared.network.as_ref(), prepared.digest);
     let layers = network.layers().len().min(question.layers);
     let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
@@ -53,7 +53,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
     };
     let start = Instant::now();
     let found = Prover::new(network, &digest, &region)
-        .settle(&requirements, &limits)
+        .decide(&requirements, &limits)
         .map_err(|e| BenchError::NoModel(e.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();
     println!(

@@ -6,9 +6,9 @@ use std::time::Instant;
 use deepconcolic_check::{Expectation, ProvenFacts, check};
 use deepconcolic_criteria::Family;
 use deepconcolic_language::Requirement;
-use deepconcolic_proofs::{BatchLimits, Place};
+use deepconcolic_proofs::{BatchLimits, RegionProver};
 
-use super::ground::Ground;
+use super::ground::ProofSubject;
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use crate::verdict::Verdict;
@@ -18,7 +18,7 @@ const SEED: usize = 5;
 const RADIUS: f64 = 0.05;
 /// Of the criteria that compare values, every so many pairs.
 const EVERY: usize = 4;
-/// The share of pairs that should be settled.
+/// The share of pairs that should be decided.
 const WANTED: f64 = 0.9;
 
 /// Prints a line for each pair criterion.
@@ -31,10 +31,10 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let mut verdicts = Vec::new();
     for name in ["ssc", "vsc", "svc", "vvc"] {
         let every = if name == "ssc" { 1 } else { EVERY };
-        let ground = Ground::load(shelf, MODEL, name, SEED, Some(RADIUS))?;
+        let ground = ProofSubject::load(shelf, MODEL, name, SEED, Some(RADIUS))?;
         let asked = requirements(ground.prepared.family.as_ref()).map_err(BenchError::NoModel)?;
         let asked: Vec<Requirement> = asked.into_iter().step_by(every).collect();
-        verdicts.extend(settle(&ground, name, &asked)?);
+        verdicts.extend(decide(&ground, name, &asked)?);
     }
     Ok(verdicts)
 }
@@ -48,12 +48,16 @@ fn requirements(family: &dyn Family) -> Result<Vec<Requirement>, String> {
         .collect()
 }
 
-fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict; 2], BenchError> {
-    let Ground { prepared, region } = ground;
+fn decide(
+    ground: &ProofSubject,
+    name: &str,
+    asked: &[Requirement],
+) -> Result<[Verdict; 2], BenchError> {
+    let ProofSubject { prepared, region } = ground;
     let (network, model) = (prepared.network.as_ref(), &prepared.digest);
     let start = Instant::now();
-    let mut place = Place::new(network, model, region, []);
-    let found = place.settle_jointly(asked, &BatchLimits::default());
+    let mut place = RegionProver::new(network, model, region, []);
+    let found = place.decide_jointly(asked, &BatchLimits::default());
     let finding = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let expectation = Expectation {
@@ -80,11 +84,11 @@ fn settle(ground: &Ground, name: &str, asked: &[Requirement]) -> Result<[Verdict
         checking / finding,
         certificate.entries.len()
     );
-    let settled = (met + refuted) as f64 / asked.len().max(1) as f64;
+    let decided = (met + refuted) as f64 / asked.len().max(1) as f64;
     Ok([
         Verdict::new(
-            format!("{name}: {:.1} % settled", 100.0 * settled),
-            accepted.is_ok() && settled >= WANTED,
+            format!("{name}: {:.1} % settled", 100.0 * decided),
+            accepted.is_ok() && decided >= WANTED,
         ),
         Verdict::new(
             format!(

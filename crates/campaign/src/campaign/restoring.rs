@@ -76,7 +76,7 @@ impl Campaign {
         let group = self.subject.family.groups().get(slot.group as usize);
         let number = slot.slot as usize;
         match group {
-            Some(group) if number < group.slots() && !group.void.contains(number) => Ok(()),
+            Some(group) if number < group.slots() && !group.not_required.contains(number) => Ok(()),
             _ => Err(format!(
                 "there is no requirement {number} in group {}",
                 slot.group

@@ -128,9 +128,9 @@ mod tests {
     use super::*;
 
     /// Four numbers as inputs of one element.
-    struct Line(Option<[i64; 4]>);
+    struct PointsOnLine(Option<[i64; 4]>);
 
-    impl Inputs for Line {
+    impl Inputs for PointsOnLine {
         fn len(&self) -> usize {
             4
         }
@@ -154,7 +154,7 @@ mod tests {
         builder.finish(&[("y", y)], 0).unwrap()
     }
 
-    fn judge(references: &Line) -> Vec<(usize, i64, Verdict)> {
+    fn judge(references: &PointsOnLine) -> Vec<(usize, i64, Verdict)> {
         let units = InputSpace::default();
         let network = sign();
         let decision = Decision::shown(&network);
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn close_tests_are_judged_by_the_true_label_of_their_reference() {
         use Verdict::{Adversarial, Passes, TooFar};
-        let judged = judge(&Line(Some([0, 0, 7, 1])));
+        let judged = judge(&PointsOnLine(Some([0, 0, 7, 1])));
         let expected = [
             (1, 0, Passes),
             (2, 7, Adversarial),
@@ -189,7 +189,7 @@ mod tests {
         ];
         assert_eq!(judged, expected);
         // A label that no network gives is nobody's.
-        assert_eq!(judge(&Line(Some([-1; 4])))[0], (1, -1, Adversarial));
+        assert_eq!(judge(&PointsOnLine(Some([-1; 4])))[0], (1, -1, Adversarial));
     }
 
     #[test]
@@ -201,6 +201,6 @@ mod tests {
             (2, 1, TooFar),
             (0, 0, Passes),
         ];
-        assert_eq!(judge(&Line(None)), expected);
+        assert_eq!(judge(&PointsOnLine(None)), expected);
     }
 }

@@ -4,7 +4,7 @@
 //! along: so few that they do not pull each other apart, so many that a test is worth keeping.
 
 use deepconcolic_check::Slot;
-use deepconcolic_geometry::{Random, Reach};
+use deepconcolic_geometry::{AllowedRegion, Random};
 use deepconcolic_network::BitSet;
 
 use super::{Proposal, Setting, schedule};
@@ -44,7 +44,7 @@ pub(super) fn propose(
         .filter_map(|crew| climber(setting, crew, &mut random))
         .collect();
     climb(
-        &setting.ground,
+        &setting.context,
         &mut climbers,
         &schedule(setting.space, steps),
         passes,
@@ -55,16 +55,16 @@ pub(super) fn propose(
 
 /// The requirements of each climber, the one it leads with first.
 fn crews(setting: &Setting<'_>, count: usize, random: &mut Random) -> Vec<Vec<Slot>> {
-    let total = setting.ground.open.iter().map(BitSet::count).sum();
-    let (fewest, most) = COMPANY;
+    let total = setting.context.open.iter().map(BitSet::count).sum();
+    let (fewest, maximum) = COMPANY;
     let sizes: Vec<usize> = (0..count)
-        .map(|_| 1 + (fewest * (most / fewest).powf(random.part())) as usize)
+        .map(|_| 1 + (fewest * (maximum / fewest).powf(random.part())) as usize)
         .collect();
     let ranks: Vec<usize> = (0..sizes.iter().sum())
         .map(|_| random.below(total))
         .collect();
-    let mut picked = pick(setting.ground.open, &ranks).into_iter();
-    let guide = setting.ground.guide;
+    let mut picked = pick(setting.context.open, &ranks).into_iter();
+    let guide = setting.context.guide;
     // Those that can be met in one place only are aimed at one by one.
     let is_free = |slot: &Slot| {
         let (group, slot) = (slot.group as usize, slot.slot as usize);
@@ -110,7 +110,7 @@ fn climber<'a>(
     crew.dedup();
     let test = &setting.suite.tests()[parent];
     let seed = setting.seeds.input(test.provenance.root);
-    let reach = Reach::new(setting.space, seed, None, random.below(usize::MAX))?;
+    let reach = AllowedRegion::new(setting.space, seed, None, random.below(usize::MAX))?;
     let targets: Targets = crew
         .chunk_by(|a, b| a.group == b.group)
         .map(|group| {

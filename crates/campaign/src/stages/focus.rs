@@ -3,10 +3,10 @@
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Confinement;
 
-use super::{Progress, Setting, Yield, schedule};
+use super::{Progress, Proposals, Setting, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
-use deepconcolic_geometry::{Random, Reach};
+use deepconcolic_geometry::{AllowedRegion, Random};
 
 /// How often every open requirement is aimed at, at most: first from the test nearest to it, then
 /// from places drawn at random, as long as that is cheap.
@@ -31,7 +31,7 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<Yield> {
+) -> Option<Proposals> {
     // A climber costs a run and a derivative a step, a last run, and one to confirm it.
     let each = 2 * STEPS + 2;
     let left = limits.left(*passes);
@@ -46,23 +46,23 @@ pub(super) fn propose(
         .filter_map(|&slot| climber(setting, slot, progress))
         .collect();
     climb(
-        &setting.ground,
+        &setting.context,
         &mut climbers,
         &schedule(setting.space, steps),
         passes,
         limits,
     );
-    Some(Yield {
-        proposals: super::proposals(climbers),
+    Some(Proposals {
+        single: super::proposals(climbers),
         tried: next,
-        ..Yield::default()
+        ..Proposals::default()
     })
 }
 
 fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {
     let turn = progress.sweeps;
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let guide = setting.ground.guide;
+    let guide = setting.context.guide;
     if guide.refusal(group, number).is_some() {
         return None;
     }
@@ -84,7 +84,7 @@ fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option
         Some(Confinement::Box(low, high)) => Some((low.as_slice(), high.as_slice())),
         _ => None,
     };
-    let reach = Reach::new(setting.space, seed, confined_to, turn)?;
+    let reach = AllowedRegion::new(setting.space, seed, confined_to, turn)?;
     if turn > 0 {
         start = reach.draw(&mut random);
     }

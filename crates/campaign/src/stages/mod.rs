@@ -17,7 +17,7 @@ use deepconcolic_engines::{Goal, Margin, Origin};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::BitSet;
 
-use crate::ascent::{Climber, Ground};
+use crate::ascent::{AscentContext, Climber};
 use crate::campaign::Round;
 use crate::limits::{Limits, Passes};
 use crate::provenance::Stage;
@@ -37,7 +37,7 @@ pub enum Strategy {
 
 /// What stages look at.
 pub(crate) struct Setting<'a> {
-    pub ground: Ground<'a>,
+    pub context: AscentContext<'a>,
     pub space: &'a SearchSpace,
     pub seeds: &'a Seeds,
     pub suite: &'a Suite,
@@ -49,11 +49,11 @@ impl<'a> Setting<'a> {
     /// What an engine is asked for.
     fn goal(&self, objectives: &'a [&'a [Objective]], origins: &'a [Origin<'a>]) -> Goal<'a> {
         Goal {
-            network: self.ground.network,
+            network: self.context.network,
             objectives,
             origins,
             space: self.space,
-            means: self.ground.means.layers(),
+            means: self.context.means.layers(),
             margin: Margin::default(),
         }
     }
@@ -76,8 +76,8 @@ pub(crate) struct PairProposal {
 
 /// What a stage brings in a round.
 #[derive(Default)]
-pub(crate) struct Yield {
-    pub proposals: Vec<Proposal>,
+pub(crate) struct Proposals {
+    pub single: Vec<Proposal>,
     pub pairs: Vec<PairProposal>,
     /// Requirements that were aimed at one by one; none when all were before.
     pub tried: Vec<Slot>,
@@ -174,10 +174,10 @@ impl Progress {
         setting: &Setting<'_>,
         passes: &mut Passes,
         limits: &Limits<'_>,
-    ) -> Option<Yield> {
-        let plain = |proposals: Vec<Proposal>| Yield {
-            proposals,
-            ..Yield::default()
+    ) -> Option<Proposals> {
+        let plain = |single: Vec<Proposal>| Proposals {
+            single,
+            ..Proposals::default()
         };
         match stage {
             Stage::Ascend => ascend::propose(setting, self.rounds, passes, limits).map(plain),

@@ -5,7 +5,7 @@ use deepconcolic_criteria::{Objective, Pairs};
 use deepconcolic_engines::{Found, Origin, supporting};
 use deepconcolic_network::BitSet;
 
-use super::{PairProposal, Progress, Setting, Yield};
+use super::{PairProposal, Progress, Proposals, Setting};
 use crate::limits::{Limits, Passes};
 
 /// Parts of a round, worked on side by side: always as many, so that a run does not depend on the number
@@ -18,7 +18,7 @@ const FIRST: usize = 20;
 /// Decisions among them.
 const DECISIONS: usize = 40;
 /// Passes of a step, at most, and the least that is of any use.
-const MOST: usize = 20_000;
+const MAX: usize = 20_000;
 const LEAST: usize = 100;
 /// Passes that a step may make beyond the number it is given (rows of one solve, a run), and for its
 /// tests to be confirmed.
@@ -30,9 +30,9 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<Yield> {
-    let Some(pairs) = setting.ground.family.pairs() else {
-        return Some(Yield::default());
+) -> Option<Proposals> {
+    let Some(pairs) = setting.context.family.pairs() else {
+        return Some(Proposals::default());
     };
     let mut tried = progress.tried.clone();
     let mut batches: Vec<Batch> = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn propose(
         batches.push(batch);
     }
     if batches.is_empty() {
-        return Some(Yield::default());
+        return Some(Proposals::default());
     }
     // The nearness of all seeds is measured first; then each step may use a part of what is left.
     let left = limits.left(*passes).saturating_sub(setting.seeds.len());
@@ -61,8 +61,8 @@ pub(super) fn propose(
         batches.pop();
     }
     let share = left / batches.len();
-    let most = (share / 4).min(MOST);
-    if most < LEAST {
+    let maximum = (share / 4).min(MAX);
+    if maximum < LEAST {
         return None;
     }
     let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
@@ -70,17 +70,17 @@ pub(super) fn propose(
     let objectives: Vec<Vec<Objective>> = batches.iter().map(|b| b.objectives(pairs)).collect();
     let objectives: Vec<&[Objective]> = objectives.iter().map(Vec::as_slice).collect();
     // What a step may take beyond its number is kept back, so that limits hold.
-    let each = share.saturating_sub(most + STEP);
+    let each = share.saturating_sub(maximum + STEP);
     let all = each
         .saturating_mul(batches.len())
         .saturating_add(seeds.len());
-    let mut result = Yield {
+    let mut result = Proposals {
         tried: batches.into_iter().flat_map(|batch| batch.slots).collect(),
-        ..Yield::default()
+        ..Proposals::default()
     };
     let goal = setting.goal(&objectives, &origins);
     let report = match supporting(&goal) {
-        Ok(engine) => engine.search(&goal, &limits.budget(Some(all), Some(most))),
+        Ok(engine) => engine.search(&goal, &limits.budget(Some(all), Some(maximum))),
         Err(reason) => {
             result.reasons.push(reason.to_string());
             return Some(result);
@@ -125,7 +125,7 @@ impl Batch {
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
 /// test made for one serves the others.
 fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
-    let open = setting.ground.open;
+    let open = setting.context.open;
     let (group, first) = open
         .iter()
         .zip(tried)
@@ -138,7 +138,7 @@ fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Ba
     };
     let (start, decision) = pairs.neurons(group, first);
     let (before, layer) = pairs.layers(group);
-    let conditions = setting.ground.network.conditions(before, layer, decision);
+    let conditions = setting.context.network.conditions(before, layer, decision);
     let conditions = &conditions[conditions.partition_point(|&c| c < start)..];
     let decisions: Vec<usize> = pairs
         .alike(group, decision)
@@ -149,12 +149,12 @@ fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Ba
     // A first round is short, so that a short run has something to show.
     let done: usize = tried.iter().map(BitSet::count).sum();
     let pairs_at_once = done.clamp(FIRST, BATCH);
-    let most = (pairs_at_once / decisions.len().max(1)).max(1);
+    let maximum = (pairs_at_once / decisions.len().max(1)).max(1);
     let mut batch = Batch {
         group,
         slots: Vec::new(),
     };
-    for &condition in conditions.iter().take(most) {
+    for &condition in conditions.iter().take(maximum) {
         for &decision in &decisions {
             if let Some(slot) = waits(condition, decision) {
                 batch.slots.push(Slot {

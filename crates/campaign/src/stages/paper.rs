@@ -4,7 +4,7 @@
 use deepconcolic_engines::{Origin, named};
 use deepconcolic_language::Inputs;
 
-use super::{Progress, Proposal, Setting, Yield};
+use super::{Progress, Proposal, Proposals, Setting};
 use crate::limits::{Limits, Passes};
 
 /// The engine that takes the paper's step.
@@ -18,20 +18,20 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<Yield> {
+) -> Option<Proposals> {
     if limits.left(*passes) <= STEP + 2 {
         return None;
     }
     let tried = setting.ranking.nearest(&progress.tried, 1);
-    let mut result = Yield {
+    let mut result = Proposals {
         tried,
-        ..Yield::default()
+        ..Proposals::default()
     };
     let Some(&slot) = result.tried.first() else {
         return Some(result);
     };
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let objective = setting.ground.family.objective(group, number).ok();
+    let objective = setting.context.family.objective(group, number).ok();
     let Some(objective) = objective.filter(|of| of.inputs() == Inputs::One) else {
         return Some(result);
     };
@@ -49,10 +49,10 @@ pub(super) fn propose(
         root: setting.seeds.input(test.provenance.root),
         starts: &[&test.input],
     };
-    let most = limits.left(*passes).saturating_sub(STEP);
+    let maximum = limits.left(*passes).saturating_sub(STEP);
     let report = engine.search(
         &setting.goal(&[&[objective]], &[origin]),
-        &limits.budget(Some(most), None),
+        &limits.budget(Some(maximum), None),
     );
     passes.spend(report.effort);
     result
@@ -60,7 +60,7 @@ pub(super) fn propose(
         .extend(report.reason.map(|reason| reason.to_string()));
     // The one input of the goal.
     let inputs = report.found.into_iter().flat_map(|found| found.tests);
-    result.proposals.extend(inputs.map(|input| Proposal {
+    result.single.extend(inputs.map(|input| Proposal {
         input,
         root: test.provenance.root,
         parent: best,

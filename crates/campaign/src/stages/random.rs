@@ -1,6 +1,6 @@
 //! Inputs drawn from the search region: the baseline.
 
-use deepconcolic_geometry::{Random, Reach, SearchSpace};
+use deepconcolic_geometry::{AllowedRegion, Random, SearchSpace};
 
 use super::{Proposal, Setting};
 use crate::Inputs;
@@ -37,7 +37,7 @@ impl<'a> Scatter<'a> {
         let seed = self.seeds.input(root);
         input.copy_from_slice(seed);
         let turn = random.below(usize::MAX);
-        if let Some(reach) = Reach::new(self.space, seed, None, turn) {
+        if let Some(reach) = AllowedRegion::new(self.space, seed, None, turn) {
             let mut point = reach.draw(&mut random);
             reach.settle(&mut point, input);
         }
@@ -71,7 +71,7 @@ pub(super) fn propose(
     }
     let scatter = Scatter::new(setting.space, setting.seeds, usize::MAX, setting.rng_seed);
     let proposals = (0..count).map(|i| {
-        let mut input = vec![0.0; setting.ground.network.input_elements()];
+        let mut input = vec![0.0; setting.context.network.input_elements()];
         let root = scatter.draw(round * BATCH as u64 + i as u64, &mut input);
         Proposal {
             input,

@@ -2,13 +2,13 @@
 //! are nearest to it.
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::Look;
+use deepconcolic_criteria::SampleView;
 use deepconcolic_engines::{Effort, Origin, Reason, supporting};
 use deepconcolic_language::Inputs;
 use deepconcolic_network::Pass;
 use rayon::prelude::*;
 
-use super::{PairProposal, Progress, Proposal, Setting, Yield};
+use super::{PairProposal, Progress, Proposal, Proposals, Setting};
 use crate::limits::{Limits, Passes};
 
 /// Requirements aimed at in a round.
@@ -40,7 +40,7 @@ pub(super) fn propose(
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
-) -> Option<Yield> {
+) -> Option<Proposals> {
     let goal = EACH + STEP + 2;
     let left = limits.left(*passes);
     if left < goal {
@@ -68,9 +68,9 @@ pub(super) fn propose(
             aim(setting, slot, roots, limits)
         })
         .collect();
-    let mut result = Yield {
+    let mut result = Proposals {
         tried: next,
-        ..Yield::default()
+        ..Proposals::default()
     };
     for (effort, outcome) in found {
         passes.spend(effort);
@@ -84,14 +84,14 @@ pub(super) fn propose(
     Some(result)
 }
 
-impl Yield {
+impl Proposals {
     fn add(&mut self, aimed: Aimed) {
         let Aimed {
             slot, root, parent, ..
         } = aimed;
         let mut inputs = aimed.inputs.into_iter();
         match (inputs.next(), inputs.next()) {
-            (Some(input), None) => self.proposals.push(Proposal {
+            (Some(input), None) => self.single.push(Proposal {
                 input,
                 root,
                 parent,
@@ -111,28 +111,28 @@ impl Yield {
 fn more_roots(
     setting: &Setting<'_>,
     slots: &[Slot],
-    most: usize,
+    maximum: usize,
     passes: &mut Passes,
 ) -> Vec<Vec<usize>> {
     let mut best: Vec<Vec<(f32, usize)>> = vec![Vec::new(); slots.len()];
-    if most > 0 {
-        let ground = &setting.ground;
-        let pass = Pass::keep(ground.family.points());
+    if maximum > 0 {
+        let context = &setting.context;
+        let pass = Pass::keep(context.family.points());
         let seeds: Vec<&[f32]> = setting.seeds.iter().collect();
         passes.forward += seeds.len();
         let mut value = Vec::new();
         for (batch, inputs) in seeds.chunks(SEEDS).enumerate() {
-            let trace = ground.network.forward(&inputs.concat(), &pass);
+            let trace = context.network.forward(&inputs.concat(), &pass);
             for sample in 0..inputs.len() {
-                let look = Look {
+                let look = SampleView {
                     trace: &trace,
                     sample,
-                    means: ground.means,
+                    means: context.means,
                 };
                 for (best, slot) in best.iter_mut().zip(slots) {
                     value.clear();
                     let group = slot.group as usize;
-                    ground.guide.values(look, group, &[slot.slot], &mut value);
+                    context.guide.values(look, group, &[slot.slot], &mut value);
                     best.push((value[0], batch * SEEDS + sample));
                 }
             }
@@ -141,7 +141,11 @@ fn more_roots(
     best.into_iter()
         .map(|mut seeds| {
             seeds.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            seeds.into_iter().map(|(_, seed)| seed).take(most).collect()
+            seeds
+                .into_iter()
+                .map(|(_, seed)| seed)
+                .take(maximum)
+                .collect()
         })
         .collect()
 }
@@ -154,7 +158,7 @@ fn aim(
     limits: &Limits<'_>,
 ) -> (Effort, Result<Option<Aimed>, Reason>) {
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let Ok(objective) = setting.ground.family.objective(group, number) else {
+    let Ok(objective) = setting.context.family.objective(group, number) else {
         return (Effort::default(), Ok(None));
     };
     let (root, parent, tests) = starts(setting, slot, objective.inputs());

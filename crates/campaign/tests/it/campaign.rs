@@ -18,7 +18,7 @@ use deepconcolic_testing::{Family as Kind, network};
 
 const SEEDS: usize = 3;
 
-struct Scene {
+struct Setup {
     network: Arc<Network>,
     space: Arc<SearchSpace>,
     seeds: Arc<Seeds>,
@@ -27,7 +27,7 @@ struct Scene {
     decision: Arc<Decision>,
 }
 
-fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> Scene {
+fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> Setup {
     let network = network(kind, seed);
     let n = network.input_elements();
     let domain = Domain::uniform(n, -1.0, 1.0).unwrap();
@@ -59,7 +59,7 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
         .unwrap()
         .family(&setting)
         .unwrap();
-    Scene {
+    Setup {
         seeds: Arc::new(Seeds::new(indices, inputs, n)),
         network: Arc::new(network),
         space: Arc::new(space),
@@ -69,7 +69,7 @@ fn scene(kind: Kind, seed: u64, criterion: &str, norm: Norm, extent: Extent) -> 
     }
 }
 
-impl Scene {
+impl Setup {
     fn campaign(&self, strategy: Strategy, limits: &Limits<'_>) -> Campaign {
         self.seeded(7, strategy, limits)
     }
@@ -110,7 +110,7 @@ fn go_on(campaign: &mut Campaign, limits: &Limits<'_>) -> (Vec<Round>, Stop) {
     (rounds, stop.unwrap())
 }
 
-fn scenes() -> Vec<Scene> {
+fn scenes() -> Vec<Setup> {
     let settings = [
         ("nc", Norm::LINF, Extent::Balls(0.3)),
         ("nbc", Norm::LINF, Extent::Domain),
@@ -162,18 +162,18 @@ fn threads_do_not_matter() {
 #[test]
 fn passes_stay_within_their_limit() {
     for scene in scenes() {
-        for most in [1, 5, 60, 777, 2000] {
+        for maximum in [1, 5, 60, 777, 2000] {
             for strategy in [Strategy::Cascade, Strategy::Random, Strategy::Paper] {
                 if scene.family.pairs().is_some() && strategy != Strategy::Cascade {
                     continue;
                 }
-                let (campaign, _, stop) = scene.run(strategy, most);
+                let (campaign, _, stop) = scene.run(strategy, maximum);
                 let made = campaign.passes().total();
-                assert!(made <= most, "{made} of {most}");
+                assert!(made <= maximum, "{made} of {maximum}");
                 // What is left would not have paid for a goal or a climber and its start.
                 assert!(
-                    stop == Stop::Complete || made + 500 > most,
-                    "{made} of {most}"
+                    stop == Stop::Complete || made + 500 > maximum,
+                    "{made} of {maximum}"
                 );
             }
         }
@@ -249,7 +249,7 @@ fn a_test_that_was_tampered_with_is_not_restored() {
 }
 
 /// Joins rounds of campaigns, in this order, into one that has only measured its seeds.
-fn join(scene: &Scene, parts: &[&[Round]]) -> (Campaign, Vec<Round>) {
+fn join(scene: &Setup, parts: &[&[Round]]) -> (Campaign, Vec<Round>) {
     let mut joined = scene.campaign(Strategy::Cascade, &Limits::default());
     let rounds = parts.iter().flat_map(|part| *part);
     let rounds = rounds.map(|round| joined.join(round).unwrap()).collect();

@@ -4,7 +4,7 @@
 //!
 //! Sixteen such sums are pulled back side by side. Rounding: every float operation errs by at most half
 //! an ulp, so each coefficient errs by at most (number of terms) x epsilon x (sum of magnitudes), and
-//! moves the result by that times the largest magnitude of its variable. [`Reach`] holds those
+//! moves the result by that times the largest magnitude of its variable. [`Magnitudes`] holds those
 //! magnitudes; the pass adds up how much could go wrong and takes it off the bound. Fused or
 //! reordered arithmetic would be covered just as well.
 
@@ -15,7 +15,7 @@
 )]
 
 use crate::bounds::cone::{Cone, Step, Sums};
-use crate::bounds::lines::{Line, range};
+use crate::bounds::lines::{RelaxationLine, range};
 use crate::certificate::Region;
 
 /// Sums pulled back at once.
@@ -39,14 +39,14 @@ pub(crate) struct UnitLines {
 
 impl UnitLines {
     /// The same lines in every lane.
-    pub fn all([low, high]: [Line; 2]) -> Self {
+    pub fn all([low, high]: [RelaxationLine; 2]) -> Self {
         Self {
             low: [[low.slope; LANES], [low.cut; LANES]],
             high: [[high.slope; LANES], [high.cut; LANES]],
         }
     }
 
-    pub fn set(&mut self, lane: usize, [low, high]: [Line; 2]) {
+    pub fn set(&mut self, lane: usize, [low, high]: [RelaxationLine; 2]) {
         self.low[0][lane] = low.slope;
         self.low[1][lane] = low.cut;
         self.high[0][lane] = high.slope;
@@ -56,7 +56,7 @@ impl UnitLines {
 
 /// How large variables can get, and the sums of magnitudes behind them.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct Magnitudes {
     /// The largest magnitude of each variable.
     pub size: Vec<f64>,
     /// For variables that are sums: the largest sum of the magnitudes of their terms.
@@ -65,7 +65,7 @@ pub(crate) struct Reach {
     steps: usize,
 }
 
-impl Reach {
+impl Magnitudes {
     /// At the inputs of a cone over a region.
     pub fn of(cone: &Cone, region: &Region) -> Self {
         let mut size = vec![0.0; cone.variables];
@@ -126,7 +126,7 @@ impl Reach {
 }
 
 /// More terms than any sum of a pass over a cone has.
-pub(crate) fn most_terms(cone: &Cone) -> f64 {
+pub(crate) fn max_terms(cone: &Cone) -> f64 {
     64.0 + 2.0 * cone.variables as f64
 }
 
@@ -163,7 +163,7 @@ impl Pull {
             live: vec![false; cone.variables],
             constant: [0.0; LANES],
             mass: [0.0; LANES],
-            terms: most_terms(cone),
+            terms: max_terms(cone),
         }
     }
 
@@ -175,7 +175,7 @@ impl Pull {
     }
 
     /// Adds a multiple of a variable to the sum of a lane.
-    pub fn seed(&mut self, variable: usize, lane: usize, weight: f64, reach: &Reach) {
+    pub fn seed(&mut self, variable: usize, lane: usize, weight: f64, reach: &Magnitudes) {
         self.coefficients[variable][lane] += weight;
         self.live[variable] = true;
         self.mass[lane] += weight.abs() * reach.size[variable];
@@ -195,7 +195,7 @@ impl Pull {
         cone: &Cone,
         from: usize,
         lines: &[UnitLines],
-        reach: &Reach,
+        reach: &Magnitudes,
         conditions: &dyn Fn(usize) -> Option<[Lanes; 2]>,
         ends: impl Fn(usize) -> [Lanes; 2],
     ) -> Lanes {
@@ -223,7 +223,7 @@ impl Pull {
     }
 
     #[inline(always)]
-    fn sums(&mut self, sums: &Sums, reach: &Reach) {
+    fn sums(&mut self, sums: &Sums, reach: &Magnitudes) {
         for k in 0..sums.len() {
             let variable = sums.first + k;
             if !self.live[variable] {
@@ -255,7 +255,7 @@ impl Pull {
         (variable, input): (usize, usize),
         lines: &UnitLines,
         condition: &[Lanes; 2],
-        reach: &Reach,
+        reach: &Magnitudes,
     ) {
         let a = self.coefficients[variable];
         let size = reach.size[input];
@@ -287,7 +287,7 @@ impl Pull {
     fn corner(
         &mut self,
         inputs: usize,
-        reach: &Reach,
+        reach: &Magnitudes,
         ends: impl Fn(usize) -> [Lanes; 2],
     ) -> Lanes {
         for input in 0..inputs {

@@ -12,7 +12,7 @@ use crate::certificate::Unit;
 use crate::error::Unsupported;
 
 /// Most coefficients of a cone: a model may be far too large to be spelled out.
-const MOST_TERMS: usize = 1 << 27;
+const MAX_TERMS: usize = 1 << 27;
 
 /// `max(x, 0)`: how a comparison goes on.
 const GATE: [StraightPart; 2] = [
@@ -277,7 +277,7 @@ impl Builder<'_> {
 
     fn sums(&mut self, sums: Sums) -> Result<(), Unsupported> {
         self.terms += sums.from.len();
-        if self.terms > MOST_TERMS {
+        if self.terms > MAX_TERMS {
             return Err(Unsupported::Size);
         }
         self.cone.variables += sums.len();

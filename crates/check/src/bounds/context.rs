@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
-use crate::bounds::backward::{LANES, Pull, Reach, UnitLines};
+use crate::bounds::backward::{LANES, Magnitudes, Pull, UnitLines};
 use crate::bounds::cone::{Cone, Curves, Step, needed};
 use crate::bounds::lines::{is_flat, lines, range};
 use crate::certificate::{Region, Unit};
@@ -115,7 +115,7 @@ struct Sweep {
     /// Bounds of every unit's input.
     bounds: Vec<[f64; 2]>,
     lines: Vec<UnitLines>,
-    reach: Reach,
+    reach: Magnitudes,
     pull: Pull,
 }
 
@@ -129,7 +129,7 @@ impl Sweep {
             ends,
             bounds: vec![[0.0; 2]; cone.units.len()],
             lines: Vec::with_capacity(cone.units.len()),
-            reach: Reach::of(cone, region),
+            reach: Magnitudes::of(cone, region),
             pull: Pull::new(cone),
         }
     }

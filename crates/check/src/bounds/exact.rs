@@ -13,10 +13,10 @@ use deepconcolic_network::{Element, Network, NetworkBuilder, Point, Shape, Strai
 use deepconcolic_testing::Random;
 use num_rational::BigRational as Exact;
 
-use crate::bounds::backward::Reach;
+use crate::bounds::backward::Magnitudes;
 use crate::bounds::cone::{Cone, Curves, Step};
 use crate::bounds::context::Context;
-use crate::bounds::lines::{Line, lines};
+use crate::bounds::lines::{RelaxationLine, lines};
 use crate::certificate::Region;
 
 fn exact(x: f64) -> Exact {
@@ -238,8 +238,8 @@ impl Case {
         context
     }
 
-    fn reach(&self, bounds: &[[f64; 2]]) -> Reach {
-        let mut reach = Reach::of(&self.cone, &self.region);
+    fn reach(&self, bounds: &[[f64; 2]]) -> Magnitudes {
+        let mut reach = Magnitudes::of(&self.cone, &self.region);
         reach.advance(&self.cone, self.cone.steps.len(), |unit| bounds[unit]);
         reach
     }
@@ -254,7 +254,7 @@ impl Case {
         from: usize,
         mut sum: Vec<Exact>,
         mut constant: Exact,
-        lines: &[[Line; 2]],
+        lines: &[[RelaxationLine; 2]],
         conditions: &[[f64; 2]],
         ends: &[[f64; 2]],
     ) -> Exact {
@@ -292,7 +292,7 @@ impl Case {
         &self,
         from: usize,
         (variable, sign): (usize, f64),
-        lines: &[[Line; 2]],
+        lines: &[[RelaxationLine; 2]],
         ends: &[[f64; 2]],
     ) -> Exact {
         let mut sum = vec![zero(); self.cone.variables];
@@ -301,7 +301,7 @@ impl Case {
         self.pulled(from, sum, zero(), lines, &none, ends)
     }
 
-    fn all_lines(&self, bounds: &[[f64; 2]]) -> Vec<[Line; 2]> {
+    fn all_lines(&self, bounds: &[[f64; 2]]) -> Vec<[RelaxationLine; 2]> {
         let each = self.curves().flat_map(|(_, curves)| {
             let of = move |k: usize| {
                 let [l, u] = bounds[curves.first_unit + k];

@@ -10,7 +10,7 @@
 //! operand and weight. What might overflow in some order of summation has no margin at all: execution
 //! could give an infinity or no number.
 
-use crate::bounds::backward::Reach;
+use crate::bounds::backward::Magnitudes;
 use crate::bounds::cone::{Cone, Step, Sums};
 use crate::question::Atom;
 
@@ -18,7 +18,7 @@ use crate::question::Atom;
 /// roundings, n u / (1 - n u), is below twice n u as long as n u is below a half.
 const UNIT: f64 = f32::EPSILON as f64;
 /// Sums of more terms are not reasoned about.
-const MOST_TERMS: f64 = 1e6;
+const MAX_TERMS: f64 = 1e6;
 /// The least normal number: nothing that underflows is larger.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 /// Executions in which a number might exceed this are not reasoned about. Single precision ends a little
@@ -32,7 +32,7 @@ pub(crate) fn up(sum: f64) -> f64 {
 
 /// For each variable of a cone, how far its executed value can be from the real one; infinite where that
 /// is not known.
-fn errors(cone: &Cone, reach: &Reach) -> Vec<f64> {
+fn errors(cone: &Cone, reach: &Magnitudes) -> Vec<f64> {
     let mut errors = vec![0.0; cone.variables];
     for step in &cone.steps {
         match step {
@@ -75,7 +75,7 @@ fn sum_error(sums: &Sums, k: usize, sizes: &[f64], errors: &[f64]) -> f64 {
         lost += TINY * (2.0 + size + weight);
         count += 1.0;
     }
-    if count > MOST_TERMS || !fits {
+    if count > MAX_TERMS || !fits {
         return f64::INFINITY;
     }
     // Weights and constants are themselves rounded to single precision.
@@ -97,7 +97,7 @@ fn known(error: f64, largest: f64) -> f64 {
 /// For each of some conditions whose terms are the targets of a cone, in order: how far its value can be
 /// from the real one when the neurons are those of an execution. The condition itself is evaluated in
 /// double precision.
-pub(crate) fn margins(cone: &Cone, reach: &Reach, atoms: &[Atom]) -> Vec<f64> {
+pub(crate) fn margins(cone: &Cone, reach: &Magnitudes, atoms: &[Atom]) -> Vec<f64> {
     let errors = errors(cone, reach);
     let mut targets = cone.targets.iter();
     let margin = |atom: &Atom| {

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::accepted::Bound;
-use crate::bounds::backward::{LANES, Lanes, Pull, Reach, UnitLines};
+use crate::bounds::backward::{LANES, Lanes, Magnitudes, Pull, UnitLines};
+use crate::bounds::box_bounds::{BoxBounds, Layouts};
 use crate::bounds::cone::{Cone, Curves, Step};
 use crate::bounds::context::Context;
 use crate::bounds::float::{self, up};
 use crate::bounds::lines::{kink, lines};
-use crate::bounds::narrow::{Layouts, Narrow};
 use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
 use crate::question::Atom;
 
@@ -54,7 +54,7 @@ pub(crate) struct Judge<'a> {
     bounds: Vec<[f64; 2]>,
     kinks: Vec<Option<f64>>,
     lines: Vec<UnitLines>,
-    reach: Reach,
+    reach: Magnitudes,
     /// For each condition, how far executions can be from real values; without limit if conditions confine
     /// units, since nothing is then said of inputs that break one by rounding.
     margins: Vec<f64>,
@@ -73,7 +73,7 @@ impl<'a> Judge<'a> {
                 context.known.get(unit).copied().unwrap_or(unbounded)
             })
             .collect();
-        let mut reach = Reach::of(cone, context.region);
+        let mut reach = Magnitudes::of(cone, context.region);
         reach.advance(cone, cone.steps.len(), |unit| bounds[unit]);
         let margins = if confine(cone, atoms, &mut bounds) {
             vec![f64::INFINITY; atoms.len()]
@@ -225,7 +225,7 @@ impl<'a> Judge<'a> {
         let mut inhabited = [true; LANES];
         if parts.iter().any(|part| part.moved.is_some()) {
             let layouts = self.layouts.get_or_init(|| Layouts::of(self.cone));
-            let mut narrow = Narrow::new(self.cone, layouts, &self.reach);
+            let mut narrow = BoxBounds::new(self.cone, layouts, &self.reach);
             for (inhabited, part) in inhabited.iter_mut().zip(&mut *parts) {
                 *inhabited = self.settle(part, &mut narrow);
             }
@@ -253,7 +253,7 @@ impl<'a> Judge<'a> {
 
     /// Bounds of all units over a part with a box of its own, starting from those of the part it was
     /// cut from. False if no input is there.
-    fn settle(&self, part: &mut Part<'_>, narrow: &mut Narrow<'_>) -> bool {
+    fn settle(&self, part: &mut Part<'_>, narrow: &mut BoxBounds<'_>) -> bool {
         let Some(moved) = &mut part.moved else {
             return true;
         };

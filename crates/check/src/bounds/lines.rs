@@ -9,7 +9,7 @@ const TINY: f64 = 1e-300;
 
 /// A slope and the value at 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct RelaxationLine {
     pub slope: f64,
     pub cut: f64,
 }
@@ -36,7 +36,12 @@ pub(crate) fn is_settled(parts: &[StraightPart], l: f64, u: f64) -> bool {
 
 /// Lines below and above over `[l, u]`. `share` says where the free slope lies between that of the
 /// left part (0) and that of the right (1).
-pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) -> [Line; 2] {
+pub(crate) fn lines(
+    parts: &[StraightPart],
+    l: f64,
+    u: f64,
+    share: Option<f64>,
+) -> [RelaxationLine; 2] {
     let first = parts.iter().rposition(|part| part.from <= l).unwrap_or(0);
     let inside: Vec<StraightPart> = parts[first + 1..]
         .iter()
@@ -47,7 +52,7 @@ pub(crate) fn lines(parts: &[StraightPart], l: f64, u: f64, share: Option<f64>) 
     let [right] = inside[..] else {
         if inside.is_empty() {
             let gap = gap(parts);
-            let line = |cut: f64| Line {
+            let line = |cut: f64| RelaxationLine {
                 slope: left.slope,
                 cut,
             };
@@ -86,7 +91,7 @@ fn chord(parts: &[StraightPart], l: f64, u: f64) -> f64 {
     if slope.is_finite() { slope } else { 0.0 }
 }
 
-fn below(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
+fn below(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> RelaxationLine {
     let room = |x: f64| {
         let ([value, _], rise) = (value(parts, x), slope * x);
         let exact = slope == 0.0 || x == 0.0;
@@ -94,10 +99,10 @@ fn below(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
     };
     let cut = points(parts, l, u).map(room).fold(f64::INFINITY, f64::min);
     let cut = less(cut, gap(parts));
-    Line { slope, cut }
+    RelaxationLine { slope, cut }
 }
 
-fn above(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
+fn above(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> RelaxationLine {
     let room = |x: f64| {
         let ([_, value], rise) = (value(parts, x), slope * x);
         let exact = slope == 0.0 || x == 0.0;
@@ -106,7 +111,7 @@ fn above(parts: &[StraightPart], l: f64, u: f64, slope: f64) -> Line {
     let cut = points(parts, l, u).map(room);
     let cut = cut.fold(f64::NEG_INFINITY, f64::max);
     let cut = more(cut, gap(parts));
-    Line { slope, cut }
+    RelaxationLine { slope, cut }
 }
 
 /// A linear function is furthest from a kinked one at an end or at a kink.
@@ -218,12 +223,12 @@ mod tests {
 
     #[test]
     fn a_settled_curve_is_its_own_line() {
-        let line = Line {
+        let line = RelaxationLine {
             slope: 1.0,
             cut: 0.0,
         };
         assert_eq!(lines(&RELU, 0.0, 2.0, None), [line; 2]);
-        let flat = Line {
+        let flat = RelaxationLine {
             slope: 0.0,
             cut: 0.0,
         };

@@ -2,6 +2,7 @@
 //! are judged by. `docs/certificates.md` has the argument.
 
 pub(crate) mod backward;
+pub(crate) mod box_bounds;
 pub(crate) mod cone;
 pub(crate) mod context;
 pub(crate) mod corner;
@@ -10,4 +11,3 @@ mod exact;
 pub(crate) mod float;
 pub(crate) mod leaf;
 pub(crate) mod lines;
-pub(crate) mod narrow;

@@ -40,7 +40,7 @@ impl Limit {
 
 /// What is impossible over one part of the region.
 #[derive(Debug, Clone, Default)]
-struct Facts {
+struct RegionFacts {
     /// The easiest condition with some terms.
     conditions: HashMap<Terms, Limit>,
     /// Conditions together, and which of these speak of an element.
@@ -73,7 +73,7 @@ pub(crate) fn sorted(mut terms: Terms) -> Terms {
     terms
 }
 
-impl Facts {
+impl RegionFacts {
     fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.conjunctions.is_empty() && self.whole.is_empty()
     }
@@ -120,8 +120,8 @@ pub struct Deduction {
     reader: Reader,
     answer: Option<Answer>,
     /// What holds in every box, and what holds in each.
-    everywhere: Facts,
-    local: Vec<Facts>,
+    everywhere: RegionFacts,
+    local: Vec<RegionFacts>,
 }
 
 /// A fact about one input: none meets these conditions together, or this requirement.
@@ -140,14 +140,14 @@ impl Deduction {
         Self {
             reader: Reader { depth },
             answer,
-            everywhere: Facts::default(),
-            local: vec![Facts::default(); boxes],
+            everywhere: RegionFacts::default(),
+            local: vec![RegionFacts::default(); boxes],
         }
     }
 
     /// Takes over a fact about some boxes, by number.
     pub(crate) fn add(&mut self, fact: &Fact, about: &[usize]) {
-        let add = |facts: &mut Facts| {
+        let add = |facts: &mut RegionFacts| {
             match &fact.atoms[..] {
                 [] => {}
                 [atom] => facts.add(atom),
@@ -168,7 +168,7 @@ impl Deduction {
     /// requirement.
     pub fn refute(&self, requirement: &Requirement) -> bool {
         // Boxes of which nothing is known for themselves are all alike.
-        let plain = self.local.iter().position(Facts::is_empty);
+        let plain = self.local.iter().position(RegionFacts::is_empty);
         let is_needed = |b: &usize| !self.local[*b].is_empty() || Some(*b) == plain;
         let mut needed = (0..self.local.len()).filter(is_needed);
         !self.local.is_empty() && needed.all(|b| self.refute_in(b, requirement))
@@ -177,7 +177,7 @@ impl Deduction {
     /// The same of one box.
     pub fn refute_in(&self, number: usize, requirement: &Requirement) -> bool {
         let places = [&self.everywhere, &self.local[number]];
-        let known = |facts: &&Facts| {
+        let known = |facts: &&RegionFacts| {
             !facts.whole.is_empty() && facts.whole.contains(&requirement.to_string())
         };
         if places.iter().any(known) {
@@ -206,7 +206,7 @@ impl Deduction {
             among.clone()
         };
         // Boxes of which nothing is known for themselves are all alike.
-        let plain = self.local.iter().position(Facts::is_empty);
+        let plain = self.local.iter().position(RegionFacts::is_empty);
         for number in 0..self.local.len() {
             if !self.local[number].is_empty() || Some(number) == plain {
                 left = self.refuted_pairs_in(number, pairs, group, sizes, &left);
@@ -225,18 +225,18 @@ impl Deduction {
         among: &BitSet,
     ) -> BitSet {
         let places = [&self.everywhere, &self.local[number]];
-        let stuck = |change: Change, layer: usize, neurons: usize| -> Vec<bool> {
-            let stuck = |neuron| is_stuck(&places, change, layer, neuron);
-            (0..neurons).map(stuck).collect()
+        let cannot_change = |change: Change, layer: usize, neurons: usize| -> Vec<bool> {
+            let cannot_change = |neuron| cannot_change_sign(&places, change, layer, neuron);
+            (0..neurons).map(cannot_change).collect()
         };
         let (before, layer) = pairs.layers(group);
         let (condition, decision) = pairs.changes();
-        let conditions = stuck(condition, before, sizes.0);
-        let decisions = stuck(decision, layer, sizes.1);
+        let conditions = cannot_change(condition, before, sizes.0);
+        let decisions = cannot_change(decision, layer, sizes.1);
         let mut refuted = BitSet::new(among.len());
         for slot in among.iter() {
             let (i, j) = pairs.neurons(group, slot);
-            if conditions[i] || decisions[j] || self.is_torn(&places, pairs, group, slot) {
+            if conditions[i] || decisions[j] || self.is_contradictory(&places, pairs, group, slot) {
                 refuted.insert(slot);
             }
         }
@@ -245,7 +245,13 @@ impl Deduction {
 
     /// Whether a pair is impossible because its demands on the two inputs cannot all be met: the
     /// condition changes, the decision changes, and the other signs stay.
-    fn is_torn(&self, places: &[&Facts; 2], pairs: &dyn Pairs, group: usize, slot: usize) -> bool {
+    fn is_contradictory(
+        &self,
+        places: &[&RegionFacts; 2],
+        pairs: &dyn Pairs,
+        group: usize,
+        slot: usize,
+    ) -> bool {
         let pair = pairs.requirement(group, slot);
         let (i, j) = (pair.condition.neuron, pair.decision.neuron);
         let [before, layer] = [pair.condition, pair.decision].map(|of| Point::Pre(of.layer));
@@ -271,7 +277,7 @@ impl Deduction {
     }
 
     /// Whether a formula in normal form is impossible by conditions that no input meets together.
-    fn refutes_jointly(&self, places: &[&Facts; 2], goal: &Formula) -> bool {
+    fn refutes_jointly(&self, places: &[&RegionFacts; 2], goal: &Formula) -> bool {
         if places.iter().all(|facts| facts.conjunctions.is_empty()) {
             return false;
         }
@@ -287,7 +293,12 @@ impl Deduction {
         self.closes(places, &conjunctions, goal)
     }
 
-    fn closes(&self, places: &[&Facts; 2], together: &[&Conjunction], goal: &Formula) -> bool {
+    fn closes(
+        &self,
+        places: &[&RegionFacts; 2],
+        together: &[&Conjunction],
+        goal: &Formula,
+    ) -> bool {
         let limit = |terms: &Terms| {
             let mut limits = places
                 .iter()
@@ -307,7 +318,7 @@ impl Deduction {
 
     /// Whether a formula in normal form is impossible. A condition on the second input alone is one
     /// on any input of the box.
-    fn refutes(&self, places: &[&Facts; 2], formula: &Formula) -> bool {
+    fn refutes(&self, places: &[&RegionFacts; 2], formula: &Formula) -> bool {
         let part = |part: &Formula| self.refutes(places, part);
         match formula {
             Formula::Compare(comparison) => self.refutes_comparison(places, comparison),
@@ -329,7 +340,7 @@ impl Deduction {
 }
 
 impl Deduction {
-    fn refutes_comparison(&self, places: &[&Facts; 2], comparison: &Comparison) -> bool {
+    fn refutes_comparison(&self, places: &[&RegionFacts; 2], comparison: &Comparison) -> bool {
         // An equation is two conditions; `!=` is none.
         let atoms = self.reader.atoms(comparison);
         let terms = &comparison.linear.terms;
@@ -346,7 +357,7 @@ impl Deduction {
             let part = |first: bool| {
                 let mine = atom.terms.iter().zip(&firsts);
                 let mine = mine.filter(|(_, of_first)| **of_first == first);
-                most(places, &mine.map(|(term, _)| *term).collect::<Vec<Term>>())
+                maximum(places, &mine.map(|(term, _)| *term).collect::<Vec<Term>>())
             };
             let sum = (part(true) + part(false)).next_up();
             (sum + atom.constant).next_up() < 0.0
@@ -356,7 +367,7 @@ impl Deduction {
 }
 
 /// What a sum is known not to exceed.
-fn most(places: &[&Facts; 2], terms: &[Term]) -> f64 {
+fn maximum(places: &[&RegionFacts; 2], terms: &[Term]) -> f64 {
     let key = key(terms);
     let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
     limits
@@ -364,7 +375,7 @@ fn most(places: &[&Facts; 2], terms: &[Term]) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-fn has(places: &[&Facts; 2], atom: &Atom) -> bool {
+fn has(places: &[&RegionFacts; 2], atom: &Atom) -> bool {
     let key = key(&atom.terms);
     let limits = places.iter().filter_map(|facts| facts.conditions.get(&key));
     limits
@@ -373,13 +384,23 @@ fn has(places: &[&Facts; 2], atom: &Atom) -> bool {
 }
 
 /// Whether a neuron cannot change as a pair asks.
-fn is_stuck(places: &[&Facts; 2], change: Change, layer: usize, neuron: usize) -> bool {
+fn cannot_change_sign(
+    places: &[&RegionFacts; 2],
+    change: Change,
+    layer: usize,
+    neuron: usize,
+) -> bool {
     let mut contrasts = change.contrasts();
     contrasts.any(|contrast| is_never_shown(places, contrast, layer, neuron))
 }
 
 /// Whether no two inputs show what is asked of a single neuron.
-fn is_never_shown(places: &[&Facts; 2], contrast: Contrast, layer: usize, neuron: usize) -> bool {
+fn is_never_shown(
+    places: &[&RegionFacts; 2],
+    contrast: Contrast,
+    layer: usize,
+    neuron: usize,
+) -> bool {
     let u = |weight: f64, strict: bool| Atom {
         terms: vec![Term {
             point: Point::Pre(layer),
@@ -395,11 +416,11 @@ fn is_never_shown(places: &[&Facts; 2], contrast: Contrast, layer: usize, neuron
         Contrast::SignStays => false,
         // From l to h, |u| grows by less than the factor.
         Contrast::Grows(sigma) => {
-            let end = |weight: f64| most(places, &u(weight, false).terms);
+            let end = |weight: f64| maximum(places, &u(weight, false).terms);
             // u is at most `high`, and -u at most `low`.
             let (high, low) = (end(1.0), end(-1.0));
-            let grows_less = |least: f64, most: f64| {
-                least > 0.0 && most < (sigma * least).next_down() && most.is_finite()
+            let grows_less = |least: f64, maximum: f64| {
+                least > 0.0 && maximum < (sigma * least).next_down() && maximum.is_finite()
             };
             grows_less(-low, high) || grows_less(-high, low)
         }
@@ -408,11 +429,11 @@ fn is_never_shown(places: &[&Facts; 2], contrast: Contrast, layer: usize, neuron
 
 /// Some conjunctions of each place.
 fn conjunctions<'f>(
-    places: &[&'f Facts; 2],
-    some: impl Fn(&Facts) -> BTreeSet<usize>,
+    places: &[&'f RegionFacts; 2],
+    some: impl Fn(&RegionFacts) -> BTreeSet<usize>,
 ) -> Vec<&'f Conjunction> {
-    let of = |facts: &&'f Facts| {
-        let facts: &'f Facts = facts;
+    let of = |facts: &&'f RegionFacts| {
+        let facts: &'f RegionFacts = facts;
         let numbers = some(facts).into_iter();
         numbers.map(|number| &facts.conjunctions[number])
     };

@@ -13,7 +13,7 @@ use crate::inference::deduction::{Limit, Terms, key, sorted};
 use crate::question::{Atom, Reader, Term};
 
 /// Most alternatives taken for one formula.
-const MOST: usize = 1 << 12;
+const MAX: usize = 1 << 12;
 
 /// Weights closer to 0 are not compared.
 const LEAST: f64 = 1e-250;
@@ -243,7 +243,7 @@ impl Search {
         let alternatives = path.open.swap_remove(next);
         alternatives
             .iter()
-            .all(|alternative| self.taken < MOST && self.closes(path.clone(), alternative))
+            .all(|alternative| self.taken < MAX && self.closes(path.clone(), alternative))
     }
 
     /// Whether one of the inputs meets conditions that no input meets together, or both are too small
@@ -336,9 +336,9 @@ impl Search {
                 }
             }
         }
-        let most = (0..lacks.len()).rev().max_by_key(|&place| lacks[place]);
-        let most = most.filter(|&place| lacks[place] > 0);
-        most.or_else(|| path.open.iter().position(|parts| has_mixed(parts)))
+        let maximum = (0..lacks.len()).rev().max_by_key(|&place| lacks[place]);
+        let maximum = maximum.filter(|&place| lacks[place] > 0);
+        maximum.or_else(|| path.open.iter().position(|parts| has_mixed(parts)))
     }
 }
 
@@ -554,8 +554,8 @@ mod tests {
                     linear.add(weight, &Linear::variable(Var::u(Input::First, 2, neuron)));
                 }
                 let sum = |p: &Vec<f64>| weights[0] * p[0] + weights[1] * p[1];
-                let most = points.iter().map(sum).fold(f64::NEG_INFINITY, f64::max);
-                linear.constant = -(most + 1e-9);
+                let maximum = points.iter().map(sum).fold(f64::NEG_INFINITY, f64::max);
+                linear.constant = -(maximum + 1e-9);
                 let relation = Relation::Ge;
                 conjunction(&[Comparison { linear, relation }])
             };

@@ -148,7 +148,8 @@ impl Measured {
         let groups = self.family.groups().iter().enumerate();
         groups
             .flat_map(|(g, group)| {
-                let required = (0..group.slots()).filter(|&slot| !group.void.contains(slot));
+                let required =
+                    (0..group.slots()).filter(|&slot| !group.not_required.contains(slot));
                 required.map(move |slot| (g, slot))
             })
             .collect()

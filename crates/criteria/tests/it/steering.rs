@@ -2,8 +2,8 @@
 //! input.
 
 use deepconcolic_criteria::{
-    self, Clearance, Criterion, Decision, Look, Means, Parameters, Profile, Selection, Setting,
-    Written,
+    self, Clearance, Criterion, Decision, Means, Parameters, Profile, SampleView, Selection,
+    Setting, Written,
 };
 use deepconcolic_geometry::InputSpace;
 use deepconcolic_language::{
@@ -14,7 +14,7 @@ use deepconcolic_testing::{Family, Random, network};
 
 const TESTS: usize = 12;
 
-struct Scene {
+struct Setup {
     network: Network,
     inputs: Vec<f32>,
     profile: Profile,
@@ -29,7 +29,7 @@ fn everything(network: &Network) -> Vec<Point> {
     hidden.chain(ends).collect()
 }
 
-impl Scene {
+impl Setup {
     fn new(family: Family, seed: u64) -> Self {
         let network = network(family, seed);
         let mut random = Random::new(seed + 5);
@@ -78,8 +78,8 @@ impl Scene {
         family.guide().is_ok().then_some(family)
     }
 
-    fn look(&self, sample: usize) -> Look<'_> {
-        Look {
+    fn look(&self, sample: usize) -> SampleView<'_> {
+        SampleView {
             trace: &self.trace,
             sample,
             means: &self.means,
@@ -126,11 +126,11 @@ fn parameters() -> Vec<Parameters> {
 }
 
 /// Every family that can be steered, on some networks.
-fn each(mut visit: impl FnMut(&Scene, &dyn deepconcolic_criteria::Family)) {
+fn each(mut visit: impl FnMut(&Setup, &dyn deepconcolic_criteria::Family)) {
     let mut seen = 0;
     for kind in Family::ALL {
         for seed in 0..4 {
-            let scene = Scene::new(kind, seed);
+            let scene = Setup::new(kind, seed);
             for parameters in parameters() {
                 for criterion in deepconcolic_criteria::ALL {
                     if let Some(family) = scene.family(*criterion, &parameters) {
@@ -146,12 +146,14 @@ fn each(mut visit: impl FnMut(&Scene, &dyn deepconcolic_criteria::Family)) {
 
 fn required(family: &dyn deepconcolic_criteria::Family) -> Vec<BitSet> {
     let groups = family.groups().iter();
-    groups.map(|group| group.void.complement()).collect()
+    groups
+        .map(|group| group.not_required.complement())
+        .collect()
 }
 
 fn met(
     family: &dyn deepconcolic_criteria::Family,
-    look: Look<'_>,
+    look: SampleView<'_>,
     among: &[BitSet],
     clearance: Clearance,
 ) -> Vec<(usize, usize)> {
@@ -175,7 +177,7 @@ fn what_is_met_is_what_is_counted() {
             let groups = tally.covered().iter().zip(family.groups()).enumerate();
             let counted: Vec<(usize, usize)> = groups
                 .flat_map(|(g, (covered, group))| {
-                    let slots: Vec<usize> = covered.without(&group.void).iter().collect();
+                    let slots: Vec<usize> = covered.without(&group.not_required).iter().collect();
                     slots.into_iter().map(move |slot| (g, slot))
                 })
                 .collect();
@@ -272,7 +274,7 @@ fn the_pull_is_the_gradient_of_the_values() {
                     .collect();
                 let trace = scene.network.forward(&sides, &pass);
                 let sums = [0, 1, 2].map(|sample| {
-                    let look = Look {
+                    let look = SampleView {
                         trace: &trace,
                         sample,
                         means: &scene.means,
@@ -302,7 +304,7 @@ fn the_pull_is_the_gradient_of_the_values() {
 #[test]
 fn written_requirements_are_steered_like_the_criterion_that_prints_them() {
     for kind in Family::ALL {
-        let scene = Scene::new(kind, 1);
+        let scene = Setup::new(kind, 1);
         for name in ["nc", "nbc", "tknc"] {
             let parameters = &parameters()[2];
             let family = scene

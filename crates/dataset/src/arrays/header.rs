@@ -12,7 +12,7 @@ use crate::shape::{Shape, element_count};
 /// What numpy itself is willing to parse is 10,000; text beyond this is an attack or noise.
 const LONGEST_TEXT: usize = 1 << 16;
 /// numpy's own limit on the number of axes.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 /// What the header of an array declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
         self.expect('(')?;
         let mut shape = Vec::new();
         while !self.eat(')') {
-            if shape.len() == MOST_AXES {
+            if shape.len() == MAX_AXES {
                 return Err(broken("more axes than numpy allows"));
             }
             shape.push(self.size()?);

@@ -12,7 +12,7 @@ use crate::error::{ArrayError, DatasetError, excerpt};
 use crate::shape::Shape;
 
 /// A message names at most so many arrays.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Reads arrays by name from a `.npz` file, as numpy's `savez` and `savez_compressed` write it.
 ///
@@ -132,14 +132,9 @@ impl NpzReader {
             Some(header) => format!("{} ({})", excerpt(&member.name), Shape(&header.shape)),
             None => format!("{} (not numbers)", excerpt(&member.name)),
         };
-        let mut listed: Vec<String> = self
-            .members
-            .iter()
-            .take(MOST_LISTED)
-            .map(describe)
-            .collect();
-        if self.members.len() > MOST_LISTED {
-            listed.push(format!("{} more", self.members.len() - MOST_LISTED));
+        let mut listed: Vec<String> = self.members.iter().take(MAX_LISTED).map(describe).collect();
+        if self.members.len() > MAX_LISTED {
+            listed.push(format!("{} more", self.members.len() - MAX_LISTED));
         }
         listed.join(", ")
     }
@@ -154,11 +149,11 @@ fn source(
         error => ArrayError::Header(error.to_string()),
     })?;
     // The directory's word for a member's size is held against what its compressed bytes can become.
-    let most = match member.compression() {
+    let maximum = match member.compression() {
         CompressionMethod::Stored => member.compressed_size(),
         _ => inflated_at_most(member.compressed_size()),
     };
-    let available = most.min(member.size());
+    let available = maximum.min(member.size());
     ArraySource::new(member, available)
 }
 

@@ -9,7 +9,7 @@ use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, State, SuiteTable, draw};
 
-use super::Report;
+use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::error::Error;
@@ -17,7 +17,11 @@ use crate::folder::{self, profile_file};
 use crate::plan;
 
 /// `adversarial/`: the tests that the verdicts name, and a picture of each.
-pub fn adversarial(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Result<(), Error> {
+pub fn adversarial(
+    opened: &Opened,
+    suite: &SuiteTable,
+    report: &mut RunFindings,
+) -> Result<(), Error> {
     let folder = opened.dir.join(folder::ADVERSARIAL);
     let expected = AdversarialTable::of(suite, opened.network.input_elements());
     let mut names = entries(&folder)?;
@@ -87,7 +91,12 @@ fn entries(folder: &Path) -> Result<BTreeSet<String>, Error> {
     Ok(names)
 }
 
-fn columns(file: &str, claimed: &AdversarialTable, found: &AdversarialTable, report: &mut Report) {
+fn columns(
+    file: &str,
+    claimed: &AdversarialTable,
+    found: &AdversarialTable,
+    report: &mut RunFindings,
+) {
     let bits = |values: &[f32]| values.iter().map(|v| i64::from(v.to_bits())).collect();
     let wide = |values: &[f64]| values.iter().map(|v| v.to_bits().cast_signed()).collect();
     let columns: [(&str, Vec<i64>, Vec<i64>); 8] = [
@@ -120,7 +129,7 @@ fn columns(file: &str, claimed: &AdversarialTable, found: &AdversarialTable, rep
 }
 
 /// `nearest.npz`: each input is a test of the run, as near as it says, and meets its requirement.
-pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Result<(), Error> {
+pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut RunFindings) -> Result<(), Error> {
     const FILE: &str = folder::NEAREST;
     let path = opened.dir.join(FILE);
     if !path.exists() {
@@ -219,7 +228,7 @@ pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut Report) -> Resu
 }
 
 /// `profile.npz`: the bounds that the data give.
-pub fn profile(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<(), Error> {
+pub fn profile(opened: &Opened, origins: &Origins, report: &mut RunFindings) -> Result<(), Error> {
     const FILE: &str = folder::PROFILE;
     let settings = &opened.settings;
     let needed =

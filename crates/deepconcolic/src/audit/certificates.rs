@@ -9,7 +9,7 @@ use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot,
 use deepconcolic_network::BitSet;
 use rayon::prelude::*;
 
-use super::Report;
+use super::RunFindings;
 use super::opened::Opened;
 use crate::error::Error;
 use crate::folder;
@@ -27,7 +27,7 @@ pub struct Proofs {
 }
 
 /// Judges every certificate.
-pub fn judge(opened: &Opened, report: &mut Report) -> Result<Proofs, Error> {
+pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error> {
     let rows: Vec<Vec<f32>> = opened.seeds.iter().map(<[f32]>::to_vec).collect();
     let boxes = regions(&opened.space, &rows).into_iter();
     let files = files(&opened.dir)?;

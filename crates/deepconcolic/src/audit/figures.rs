@@ -6,17 +6,21 @@ use deepconcolic_campaign::{Accuracy, sanity};
 use deepconcolic_record::{Baseline, Summary};
 use serde_json::Value;
 
-use super::Report;
+use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::controls::{CONTROL, Controls};
-use crate::conclude::figures::Record;
+use crate::conclude::figures::RunRecord;
 use crate::error::Error;
 use crate::folder::{self, fingerprints};
 use crate::samples;
 
 /// How the run went, as it says; what was measured on data and on random inputs, measured again.
-pub fn record(opened: &Opened, origins: &Origins, report: &mut Report) -> Result<Record, Error> {
+pub fn record(
+    opened: &Opened,
+    origins: &Origins,
+    report: &mut RunFindings,
+) -> Result<RunRecord, Error> {
     report.unverified.push(
         "run.json: date, command, time_s, executions, stop, notes (how the run went; that statement.md says the \
          same of date, command, total time, executions, stop and notes was checked)"
@@ -33,7 +37,7 @@ pub fn record(opened: &Opened, origins: &Origins, report: &mut Report) -> Result
             report.differs(folder::SUMMARY, "notes", "no such note", note);
         }
     }
-    Ok(Record {
+    Ok(RunRecord {
         date: claimed.date.clone(),
         command: claimed.command.clone(),
         accuracy,
@@ -50,7 +54,7 @@ pub fn record(opened: &Opened, origins: &Origins, report: &mut Report) -> Result
 fn baseline(
     opened: &Opened,
     origins: &Origins,
-    report: &mut Report,
+    report: &mut RunFindings,
 ) -> Result<(Baseline, Option<f64>), Error> {
     let claimed = &opened.summary.baseline;
     let is_measured = claimed.random_coverage.is_some() || claimed.data_coverage.is_some();
@@ -82,12 +86,12 @@ fn baseline(
     };
     let inputs = samples::inputs(data, &opened.decision)?;
     // How many there was time for is the run's to say.
-    let most = data.len().min(CONTROL);
-    let len = claimed.data_inputs.clamp(1, most);
+    let maximum = data.len().min(CONTROL);
+    let len = claimed.data_inputs.clamp(1, maximum);
     let (coverage, answers) = controls.data(&inputs, len);
     found.data_coverage = Some(coverage);
     found.data_inputs = len;
-    if len < most {
+    if len < maximum {
         report.unverified.push(
             "run.json: that there was time for no more of the data (baseline.data_inputs)".into(),
         );
@@ -101,13 +105,13 @@ fn baseline(
 }
 
 /// Every field of `run.json`.
-pub fn compare(opened: &Opened, found: &Summary, report: &mut Report) -> Result<(), Error> {
+pub fn compare(opened: &Opened, found: &Summary, report: &mut RunFindings) -> Result<(), Error> {
     let found = serde_json::to_value(found).map_err(Error::json)?;
     walk(&opened.claimed, &found, "", report);
     Ok(())
 }
 
-fn walk(claimed: &Value, found: &Value, path: &str, report: &mut Report) {
+fn walk(claimed: &Value, found: &Value, path: &str, report: &mut RunFindings) {
     let child = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),
@@ -141,10 +145,10 @@ fn walk(claimed: &Value, found: &Value, path: &str, report: &mut Report) {
 
 /// A value short enough for a line.
 fn brief(value: &Value) -> String {
-    const MOST: usize = 120;
+    const MAX: usize = 120;
     let text = value.to_string();
-    if text.chars().count() > MOST {
-        let start: String = text.chars().take(MOST).collect();
+    if text.chars().count() > MAX {
+        let start: String = text.chars().take(MAX).collect();
         format!("{start}...")
     } else {
         text
@@ -152,7 +156,7 @@ fn brief(value: &Value) -> String {
 }
 
 /// `statement.md`, line by line.
-pub fn page(path: &Path, found: &str, report: &mut Report) -> Result<(), Error> {
+pub fn page(path: &Path, found: &str, report: &mut RunFindings) -> Result<(), Error> {
     let file = folder::STATEMENT;
     let Ok(claimed) = std::fs::read(path) else {
         report.differs(file, "file", "nothing", "the statement of the run");

@@ -29,7 +29,7 @@ impl fmt::Display for Finding {
 
 /// What came of an audit.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct RunFindings {
     /// What was checked: the scope, from what was used.
     pub scope: Vec<String>,
     /// What was done, and what came of it.
@@ -40,7 +40,7 @@ pub struct Report {
     pub unverified: Vec<String>,
 }
 
-impl Report {
+impl RunFindings {
     /// Enters what differs.
     pub fn differs(
         &mut self,

@@ -5,18 +5,18 @@ use std::path::Path;
 use deepconcolic_record::Summary;
 
 use super::opened::Opened;
-use super::{Report, beside, certificates, figures, origins, rows, tests};
-use crate::conclude::figures::{Facts, conclude};
+use super::{RunFindings, beside, certificates, figures, origins, rows, tests};
+use crate::conclude::figures::{ConclusionInputs, conclude};
 use crate::conclude::statement::{Page, text, verdicts};
 use crate::error::Error;
 use crate::{folder, two_inputs};
 
 /// Judges the folder of a run, with the model that it names or the file given instead.
-pub fn judge(dir: &Path, model: Option<&Path>) -> Result<Report, Error> {
+pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
     let opened = Opened::new(dir, model)?;
-    let mut report = Report {
+    let mut report = RunFindings {
         scope: scope(&opened),
-        ..Report::default()
+        ..RunFindings::default()
     };
     let origins = origins::judge(&opened, &mut report)?;
     tests::places(&opened, &mut report);
@@ -29,7 +29,7 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<Report, Error> {
     beside::adversarial(&opened, &suite, &mut report)?;
     beside::nearest(&opened, &suite, &mut report)?;
     beside::profile(&opened, &origins, &mut report)?;
-    let facts = Facts {
+    let facts = ConclusionInputs {
         network: &opened.network,
         family: opened.family.as_ref(),
         decision: &opened.decision,

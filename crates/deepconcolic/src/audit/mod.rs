@@ -11,7 +11,7 @@ mod origins;
 mod rows;
 mod tests;
 
-pub use finding::{Finding, Report};
+pub use finding::{Finding, RunFindings};
 use judge::judge;
 
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::verify::{self, AnswerFindings};
 /// What came of judging a folder.
 pub enum CheckReport {
     /// Of a run.
-    Run(Report),
+    Run(RunFindings),
     /// Of an answer that `verify` wrote.
     Answer(AnswerFindings),
 }

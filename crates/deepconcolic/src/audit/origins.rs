@@ -4,7 +4,7 @@
 use deepconcolic_campaign::{Choice, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 
-use super::Report;
+use super::RunFindings;
 use super::opened::Opened;
 use crate::error::Error;
 use crate::folder::{self, fingerprints, region_file};
@@ -22,7 +22,7 @@ pub struct Origins {
 }
 
 /// Judges all of it.
-pub fn judge(opened: &Opened, report: &mut Report) -> Result<Origins, Error> {
+pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Origins, Error> {
     identities(opened, report)?;
     let data = data(opened, report);
     let references = references(opened, data.as_ref(), report);
@@ -43,7 +43,7 @@ pub fn judge(opened: &Opened, report: &mut Report) -> Result<Origins, Error> {
 const RUN: &str = folder::SUMMARY;
 
 /// Fingerprints of what is in the folder, and of the model.
-fn identities(opened: &Opened, report: &mut Report) -> Result<(), Error> {
+fn identities(opened: &Opened, report: &mut RunFindings) -> Result<(), Error> {
     let Opened {
         settings, seeds, ..
     } = opened;
@@ -77,7 +77,7 @@ fn identities(opened: &Opened, report: &mut Report) -> Result<(), Error> {
 }
 
 /// The data, if they are there and the run's.
-fn data(opened: &Opened, report: &mut Report) -> Option<Samples> {
+fn data(opened: &Opened, report: &mut RunFindings) -> Option<Samples> {
     let settings = &opened.settings;
     let name = settings.data.data.display().to_string();
     let found = settings.data.open(&opened.network);
@@ -96,7 +96,11 @@ fn data(opened: &Opened, report: &mut Report) -> Option<Samples> {
 }
 
 /// What the oracle judges by, if it is there and the run's.
-fn references(opened: &Opened, data: Option<&Samples>, report: &mut Report) -> Option<Samples> {
+fn references(
+    opened: &Opened,
+    data: Option<&Samples>,
+    report: &mut RunFindings,
+) -> Option<Samples> {
     let settings = &opened.settings;
     let same = match &settings.reference {
         None => data.cloned(),
@@ -120,7 +124,7 @@ fn same(
     found: Result<Samples, Error>,
     name: &str,
     claimed: Option<&String>,
-    report: &mut Report,
+    report: &mut RunFindings,
 ) -> Option<Samples> {
     let samples = found.ok()?;
     let hash = hash_samples(&samples);
@@ -154,7 +158,7 @@ fn from_data(
     opened: &Opened,
     data: &Samples,
     choice: &Choice,
-    report: &mut Report,
+    report: &mut RunFindings,
 ) -> Result<(), Error> {
     let Opened {
         settings, seeds, ..

@@ -6,7 +6,7 @@ use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
 use deepconcolic_language::Inputs;
 use deepconcolic_record::{RequirementTable, State};
 
-use super::Report;
+use super::RunFindings;
 use super::certificates::Proofs;
 use super::opened::Opened;
 use crate::folder;
@@ -18,7 +18,7 @@ const FILE: &str = folder::REQUIREMENTS;
 pub fn judge(
     opened: &Opened,
     proofs: &Proofs,
-    report: &mut Report,
+    report: &mut RunFindings,
 ) -> Option<(Audit, RequirementTable)> {
     let family = opened.family.as_ref();
     let claims = match claims(opened, report) {
@@ -62,7 +62,7 @@ pub fn judge(
 }
 
 /// What rows say of pairs of tests, as far as it is so.
-fn claims(opened: &Opened, report: &mut Report) -> Result<Vec<PairClaim>, String> {
+fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, String> {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let tests = opened.suite.len();
     let test = |number: i64| u32::try_from(number).ok().filter(|&n| (n as usize) < tests);
@@ -108,7 +108,7 @@ fn claims(opened: &Opened, report: &mut Report) -> Result<Vec<PairClaim>, String
 }
 
 /// The requirements that rows call infeasible and that are, with the certificates named.
-fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut Report) -> BTreeMap<Slot, i64> {
+fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTreeMap<Slot, i64> {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let mut claimed: BTreeMap<Slot, i64> = BTreeMap::new();
     for row in (0..table.state.len()).filter(|&r| table.state[r] == State::Infeasible as u8) {
@@ -156,7 +156,7 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut Report) -> BTreeMap
 }
 
 /// Row by row: what the table has and what it should have.
-fn compare(opened: &Opened, found: &RequirementTable, report: &mut Report) {
+fn compare(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let before = report.findings.len();
     let mut expected: BTreeMap<Slot, usize> = BTreeMap::new();
@@ -169,7 +169,7 @@ fn compare(opened: &Opened, found: &RequirementTable, report: &mut Report) {
         let field = |column: &str| format!("row {row} ({}): {column}", opened.label(row));
         let required = slot.filter(|slot| {
             let group = &family.groups()[slot.group as usize];
-            table.pairs.is_none() || !group.void.contains(slot.slot as usize)
+            table.pairs.is_none() || !group.not_required.contains(slot.slot as usize)
         });
         let Some(slot) = required else {
             report.differs(

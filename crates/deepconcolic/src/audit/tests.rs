@@ -5,7 +5,7 @@ use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Prediction, Truth};
 use deepconcolic_record::SuiteTable;
 
-use super::Report;
+use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::error::Error;
@@ -15,7 +15,7 @@ const FILE: &str = folder::SUITE;
 
 /// Where tests come from and lie: seeds first, each other one made from an earlier test round the same
 /// seed, in the domain, the region, on the grid and similar enough.
-pub fn places(opened: &Opened, report: &mut Report) {
+pub fn places(opened: &Opened, report: &mut RunFindings) {
     let Opened {
         suite,
         settings,
@@ -53,7 +53,7 @@ pub fn columns(
     opened: &Opened,
     audit: &Audit,
     origins: &Origins,
-    report: &mut Report,
+    report: &mut RunFindings,
 ) -> Result<SuiteTable, Error> {
     let Opened {
         suite,
@@ -108,7 +108,7 @@ pub fn columns(
 }
 
 /// Two lists of numbers, element by element.
-fn numbers(column: &str, claimed: &[f64], found: &[f64], report: &mut Report) {
+fn numbers(column: &str, claimed: &[f64], found: &[f64], report: &mut RunFindings) {
     let differs = |&at: &usize| claimed[at].to_bits() != found[at].to_bits();
     if claimed.len() != found.len() {
         let claimed = format!("{} numbers", claimed.len());

@@ -16,7 +16,7 @@ use deepconcolic_record::{
 use serde_json::Value;
 
 use super::controls::{CONTROL, Controls};
-use super::figures::{Facts, Record, conclude};
+use super::figures::{ConclusionInputs, RunRecord, conclude};
 use super::minimise::{self, Minimised, minimise};
 use super::statement::{self, Page, verdicts};
 use crate::error::Error;
@@ -46,7 +46,7 @@ pub struct Conclusion {
     pub nearest: Option<Minimised>,
     drawn: Drawn,
     audit: Audit,
-    record: Record,
+    record: RunRecord,
 }
 
 impl Conclusion {
@@ -101,9 +101,9 @@ impl Conclusion {
         }
     }
 
-    fn facts(&self) -> Facts<'_> {
+    fn facts(&self) -> ConclusionInputs<'_> {
         let prepared = &self.prepared;
-        Facts {
+        ConclusionInputs {
             network: &prepared.network,
             family: prepared.family.as_ref(),
             decision: &prepared.decision,
@@ -189,7 +189,7 @@ impl Ended<'_> {
             .map(Accuracy::share);
         watch.lap(|times| &mut times.controls);
         watch.times.total = watch.seconds();
-        let record = Record {
+        let record = RunRecord {
             date: date::now(),
             command: self.command,
             accuracy,
@@ -240,7 +240,7 @@ impl Ended<'_> {
         let groups = self.prepared.family.groups().iter().enumerate();
         let open = groups.map(|(g, group)| {
             let infeasible = self.proven.of_group(g, group.slots());
-            let required = group.void.complement();
+            let required = group.not_required.complement();
             required.without(&audit.covered[g]).without(&infeasible)
         });
         open.collect()

@@ -64,7 +64,7 @@ fn share(groups: &[Group], covered: &[BitSet]) -> f64 {
     let done: usize = groups
         .iter()
         .zip(covered)
-        .map(|(group, covered)| covered.count_without(&group.void))
+        .map(|(group, covered)| covered.count_without(&group.not_required))
         .sum();
     done as f64 / total.max(1) as f64
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::settings::{Settings, hash_text};
 
 /// What the figures are computed from.
-pub struct Facts<'a> {
+pub struct ConclusionInputs<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,
     pub decision: &'a Decision,
@@ -30,7 +30,7 @@ pub struct Facts<'a> {
 
 /// What no file shows: how the run went, and what was measured on data.
 #[derive(Clone)]
-pub struct Record {
+pub struct RunRecord {
     pub date: String,
     pub command: Vec<String>,
     pub accuracy: Option<f64>,
@@ -45,8 +45,8 @@ pub struct Record {
 }
 
 /// The conclusion.
-pub fn conclude(facts: &Facts<'_>, record: Record) -> Summary {
-    let Facts {
+pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
+    let ConclusionInputs {
         network,
         family,
         decision,
@@ -85,7 +85,7 @@ pub fn conclude(facts: &Facts<'_>, record: Record) -> Summary {
             None => settings.criterion.clone().unwrap_or_default(),
         },
         partition: settings.partition,
-        norm: settings.knobs.norm.name().into(),
+        norm: settings.parameters.norm.name().into(),
         radius: settings.radius,
         domain: settings.domain.words.clone(),
         rng_seed: settings.rng_seed,
@@ -185,7 +185,7 @@ fn layers(
             Some(layer) => network.layers()[layer].name(),
             None => "output",
         };
-        let done = covered.count_without(&group.void);
+        let done = covered.count_without(&group.not_required);
         let row = LayerSummary {
             name: name.to_owned(),
             total: group.total(),

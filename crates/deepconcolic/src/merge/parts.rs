@@ -264,9 +264,9 @@ fn left_out(workers: &[Worker], prepared: &Prepared) -> usize {
         return 0;
     };
     let left = prepared.family.groups().iter().map(|group| {
-        let mut left = group.void.complement();
+        let mut left = group.not_required.complement();
         for partition in &partitions {
-            left = left.without(&partition.of_group(group).void.complement());
+            left = left.without(&partition.of_group(group).not_required.complement());
         }
         left.count()
     });

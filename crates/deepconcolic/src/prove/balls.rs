@@ -2,22 +2,26 @@
 
 use deepconcolic_campaign::Campaign;
 use deepconcolic_check::Slot;
-use deepconcolic_proofs::PlaceLimits;
+use deepconcolic_proofs::ProverLimits;
 
-use super::Record;
+use super::Recorder;
 use super::obstacles::LATE;
 use super::work::{Asked, FEW, Work, at};
 use crate::error::Error;
 
 /// Questions that balls may make together: one for each ball and open requirement.
-const MOST: usize = 1 << 18;
+const MAX: usize = 1 << 18;
 /// Balls in which a requirement may stay open at first; it is then split there.
 const DEBTS: usize = 8;
 
 impl Work<'_> {
     /// What is still open, ball by ball. Plain bounds come first, in all balls: most requirements are
     /// possible in some, and those are soon gone.
-    pub fn balls(&mut self, campaign: &mut Campaign, record: &mut Record<'_>) -> Result<(), Error> {
+    pub fn balls(
+        &mut self,
+        campaign: &mut Campaign,
+        record: &mut Recorder<'_>,
+    ) -> Result<(), Error> {
         if self.boxes.len() <= FEW {
             return Ok(());
         }
@@ -29,21 +33,21 @@ impl Work<'_> {
                 .of_group(group, self.stage.family.groups()[group].slots());
             let open = campaign.ledger().uncovered()[group].without(&known);
             count += open.count();
-            if count * self.boxes.len() <= MOST {
+            if count * self.boxes.len() <= MAX {
                 let slots: Vec<usize> = open.iter().collect();
                 left.extend(self.asked(group, &slots));
             }
         }
-        if count * self.boxes.len() > MOST {
+        if count * self.boxes.len() > MAX {
             let why = format!(
                 "they were tried over one box that holds all {} balls, and not over each ball: that would be \
-                 more than {MOST} questions",
+                 more than {MAX} questions",
                 self.boxes.len()
             );
             for group in 0..self.stage.family.groups().len() {
                 let open = campaign.ledger().uncovered()[group].iter();
                 let open: Vec<Slot> = open.map(|slot| at(group, slot)).collect();
-                self.excuse(&why, open);
+                self.note_obstacle(&why, open);
             }
             return Ok(());
         }
@@ -75,7 +79,7 @@ impl Work<'_> {
             alive.retain(|r| !mine.contains(r) || refuted.contains(r));
         }
         if self.is_over() {
-            self.excuse(LATE, alive.iter().map(|&r| left[r].0));
+            self.note_obstacle(LATE, alive.iter().map(|&r| left[r].0));
             return Ok(());
         }
         for r in alive {
@@ -92,9 +96,9 @@ impl Work<'_> {
         number: usize,
         left: &[Asked],
         among: &[usize],
-        limits: &PlaceLimits<'_>,
+        limits: &ProverLimits<'_>,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<Vec<usize>, Error> {
         let region = self.boxes[number].clone();
         let mut place = self.place(&region, campaign);

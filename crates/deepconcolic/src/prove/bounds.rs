@@ -18,7 +18,7 @@ use super::work::Asked;
 #[derive(Clone, Copy)]
 struct Known {
     /// The largest bound of the places so far.
-    most: f64,
+    maximum: f64,
     /// Which these are, a bit each.
     places: u64,
 }
@@ -51,19 +51,19 @@ impl Bounds {
 
     fn add(&mut self, slot: Slot, bound: f64, place: usize) {
         let start = Known {
-            most: 0.0,
+            maximum: 0.0,
             places: 0,
         };
         let known = self.0.entry(slot).or_insert(start);
-        known.most = known.most.max(bound);
+        known.maximum = known.maximum.max(bound);
         known.places |= 1 << place;
     }
 
     /// Enters a bound over the whole search region; of several the least holds.
     pub fn enter_whole(&mut self, slot: Slot, bound: f32) {
-        let most = f64::from(bound);
-        let known = self.0.entry(slot).or_insert(Known { most, places: 1 });
-        known.most = known.most.min(most);
+        let maximum = f64::from(bound);
+        let known = self.0.entry(slot).or_insert(Known { maximum, places: 1 });
+        known.maximum = known.maximum.min(maximum);
     }
 
     /// Keeps what is known of all places, which together hold the search region.
@@ -74,7 +74,9 @@ impl Bounds {
 
     /// All of them, rounded up.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, f32)> + '_ {
-        self.0.iter().map(|(&slot, known)| (slot, up(known.most)))
+        self.0
+            .iter()
+            .map(|(&slot, known)| (slot, up(known.maximum)))
     }
 }
 
@@ -98,19 +100,18 @@ fn margin(requirement: &Requirement, means: &Means) -> Option<f64> {
     if several {
         return None;
     }
-    most_margin(&requirement.goal().nnf(), means)
+    max_margin(&requirement.goal().nnf(), means)
 }
 
 /// The largest margin of comparisons that must all hold; none for another formula.
-fn most_margin(formula: &Formula, means: &Means) -> Option<f64> {
+fn max_margin(formula: &Formula, means: &Means) -> Option<f64> {
     match formula {
         Formula::Compare(comparison) => {
             let terms = comparison.linear.terms.iter();
             Some(means.margin_of(terms.map(|(weight, var)| (*weight, var.layer))))
         }
         Formula::And(of) => {
-            let margins: Option<Vec<f64>> =
-                of.iter().map(|part| most_margin(part, means)).collect();
+            let margins: Option<Vec<f64>> = of.iter().map(|part| max_margin(part, means)).collect();
             Some(margins?.into_iter().fold(0.0, f64::max))
         }
         _ => None,

@@ -4,10 +4,10 @@
 use deepconcolic_campaign::{Campaign, FoundPair};
 use deepconcolic_check::{Accepted, Region, Slot};
 use deepconcolic_language::Requirement;
-use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits};
+use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver};
 use deepconcolic_record::Proof;
 
-use super::Record;
+use super::Recorder;
 use super::obstacles::LATE;
 use super::recall::{Fingerprint, Remembered};
 use super::work::Work;
@@ -23,7 +23,7 @@ pub struct Question<'q> {
 #[derive(Clone, Copy)]
 pub enum How<'q> {
     /// Each for itself.
-    Apart(&'q PlaceLimits<'q>),
+    Apart(&'q ProverLimits<'q>),
     /// Both inputs of each at once.
     Jointly,
 }
@@ -63,10 +63,10 @@ impl Work<'_> {
     /// Asks a question, or recalls what came of it. Returns whether either was possible: time may be up.
     pub fn consult(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         question: &Question<'_>,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<bool, Error> {
         if question.asked.is_empty() {
             return Ok(true);
@@ -140,7 +140,7 @@ impl Work<'_> {
     /// Asks about some requirements of a question, and takes in what is found.
     fn ask(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         question: &Question<'_>,
         left: &[usize],
         proof: &mut Proof,
@@ -165,25 +165,25 @@ impl Work<'_> {
         Ok(found.accepted)
     }
 
-    fn find(&self, place: &mut Place<'_>, question: &Question<'_>, left: &[usize]) -> Found {
+    fn find(&self, place: &mut RegionProver<'_>, question: &Question<'_>, left: &[usize]) -> Found {
         let requirements = left.iter().map(|&i| question.asked[i].1.clone());
         let requirements: Vec<Requirement> = requirements.collect();
         match question.how {
             How::Apart(limits) => {
-                let settled = place.settle(&requirements, limits);
-                let bounds = left.iter().zip(settled.bounds);
+                let decided = place.decide(&requirements, limits);
+                let bounds = left.iter().zip(decided.bounds);
                 let bounds = bounds.filter_map(|(&i, bound)| Some((i as u32, bound?)));
                 Found {
                     bounds: bounds.collect(),
-                    accepted: settled.accepted,
-                    reasons: numbered(left, settled.reasons),
-                    inputs: self.proposals(settled.witnesses),
+                    accepted: decided.accepted,
+                    reasons: numbered(left, decided.reasons),
+                    inputs: self.proposals(decided.witnesses),
                     pairs: Vec::new(),
                 }
             }
             How::Jointly => {
                 let limits = self.until(BatchLimits::default());
-                let found = place.settle_jointly(&requirements, &limits);
+                let found = place.decide_jointly(&requirements, &limits);
                 let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
                     let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));
                     let part = (0..self.boxes.len()).find(both)?;
@@ -225,7 +225,7 @@ impl Work<'_> {
         let slots: Vec<Slot> = question.asked.iter().filter_map(|asked| asked.0).collect();
         if proof.cut {
             self.said.insert(LATE.to_owned());
-            self.excuse(LATE, slots);
+            self.note_obstacle(LATE, slots);
         } else {
             let obstacles = &mut self.proven.obstacles;
             for slot in slots {
@@ -234,7 +234,7 @@ impl Work<'_> {
         }
         for (number, why) in &proof.reasons {
             match question.asked.get(*number as usize) {
-                Some((Some(slot), _)) => self.excuse(why, [*slot]),
+                Some((Some(slot), _)) => self.note_obstacle(why, [*slot]),
                 _ => {
                     self.said.insert(why.clone());
                 }

@@ -6,7 +6,7 @@ use deepconcolic_network::BitSet;
 use deepconcolic_proofs::regions;
 
 use super::Proven;
-use super::rests::Order;
+use super::named_certificates::Order;
 use crate::error::Error;
 use crate::prepare::Prepared;
 
@@ -37,7 +37,9 @@ impl Proven {
         }
         let family = prepared.family.as_ref();
         let groups = family.groups().iter();
-        let required: Vec<BitSet> = groups.map(|group| group.void.complement()).collect();
+        let required: Vec<BitSet> = groups
+            .map(|group| group.not_required.complement())
+            .collect();
         let order = Order {
             network,
             family,

@@ -6,10 +6,10 @@ mod bounds;
 mod consult;
 mod firm;
 mod joined;
+mod named_certificates;
 mod obstacles;
 mod pairs;
 mod recall;
-mod rests;
 mod work;
 
 use std::time::Instant;
@@ -146,7 +146,7 @@ pub struct Stage<'a> {
 }
 
 /// Takes a question that was asked, with the round that added witnesses.
-pub type Record<'r> = dyn FnMut(&Campaign, &Proof) -> Result<(), Error> + 'r;
+pub type Recorder<'r> = dyn FnMut(&Campaign, &Proof) -> Result<(), Error> + 'r;
 
 impl Stage<'_> {
     /// Tries everything that is open until time is up, after what is proven already. Questions are handed to
@@ -156,7 +156,7 @@ impl Stage<'_> {
         proven: Proven,
         campaign: &mut Campaign,
         limits: &Limits<'_>,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<Proven, Error> {
         let mut work = Work::new(self, limits, proven);
         if let Some(pairs) = self.family.pairs() {

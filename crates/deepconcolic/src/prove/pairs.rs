@@ -11,9 +11,9 @@ use deepconcolic_language::{
     Comparison, Input, Inputs, Linear, Quantifier, Relation, Requirement, Var,
 };
 use deepconcolic_network::BitSet;
-use deepconcolic_proofs::{Place, exists};
+use deepconcolic_proofs::{RegionProver, exists};
 
-use super::Record;
+use super::Recorder;
 use super::consult::{How, Question};
 use super::obstacles::LATE;
 use super::work::{Asked, FEW, Work, at};
@@ -23,9 +23,9 @@ use crate::error::Error;
 const NEURONS: usize = 2048;
 /// Pairs asked about at once, and most of them in all boxes.
 const TOGETHER: usize = 64;
-const MOST_TOGETHER: usize = 1 << 14;
+const MAX_TOGETHER: usize = 1 << 14;
 /// Questions that balls may make together: one for each ball and neuron.
-const MOST: usize = 1 << 18;
+const MAX: usize = 1 << 18;
 
 impl Work<'_> {
     /// What single neurons tell of all open pairs.
@@ -33,7 +33,7 @@ impl Work<'_> {
         &mut self,
         pairs: &dyn Pairs,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
         let neurons: usize = self
@@ -41,7 +41,7 @@ impl Work<'_> {
             .iter()
             .map(|(_, _, n)| n.count())
             .sum();
-        let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MOST;
+        let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MAX;
         let places = if each { self.boxes.len() } else { 1 };
         for number in 0..places {
             let mut place = if each {
@@ -51,7 +51,7 @@ impl Work<'_> {
             };
             for (layer, change, neurons) in self.changing(pairs, &open) {
                 let obstacles =
-                    self.stuck(&mut place, layer, change, &neurons, campaign, record)?;
+                    self.cannot_change(&mut place, layer, change, &neurons, campaign, record)?;
                 for why in obstacles {
                     self.hinder(&why, layer, pairs, &open);
                 }
@@ -64,10 +64,10 @@ impl Work<'_> {
         if !each {
             let why = format!(
                 "they were tried over one box that holds all {} balls, and not over each ball: that would be \
-                 more than {MOST} questions",
+                 more than {MAX} questions",
                 self.boxes.len()
             );
-            self.excuse(&why, slots(&open));
+            self.note_obstacle(&why, slots(&open));
         }
         self.conclude(pairs, &open);
         Ok(())
@@ -78,7 +78,7 @@ impl Work<'_> {
         &mut self,
         pairs: &dyn Pairs,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
         for (group, open) in open.iter_mut().enumerate() {
@@ -86,12 +86,12 @@ impl Work<'_> {
                 open.remove(slot);
             }
         }
-        let untried = keep_first(&mut open, MOST_TOGETHER / self.boxes.len().max(1));
+        let untried = keep_first(&mut open, MAX_TOGETHER / self.boxes.len().max(1));
         let why = format!(
-            "no single neuron rules them out, and at most {MOST_TOGETHER} pairs are tried pair by pair, all balls \
+            "no single neuron rules them out, and at most {MAX_TOGETHER} pairs are tried pair by pair, all balls \
              together"
         );
-        self.excuse(&why, slots(&untried));
+        self.note_obstacle(&why, slots(&untried));
         for number in 0..self.boxes.len() {
             let mut place = self.place(&self.boxes[number], campaign);
             self.together(&mut place, number, pairs, &open, campaign, record)?;
@@ -127,26 +127,26 @@ impl Work<'_> {
     /// Tries pairs that no single neuron rules out in a box.
     fn together(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         number: usize,
         pairs: &dyn Pairs,
         open: &[BitSet],
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         let mut asked = Vec::new();
         for (group, open) in open.iter().enumerate() {
             let sizes = self.sizes(pairs, group);
-            let settled = self
+            let decided = self
                 .facts
                 .refuted_pairs_in(number, pairs, group, sizes, open);
-            let left = open.iter().filter(|&slot| !settled.contains(slot));
+            let left = open.iter().filter(|&slot| !decided.contains(slot));
             asked.extend(left.map(|slot| (group, slot)));
         }
         for (number, part) in asked.chunks(TOGETHER).enumerate() {
             if self.is_over() {
                 let left = &asked[number * TOGETHER..];
-                self.excuse(LATE, left.iter().map(|&(group, slot)| at(group, slot)));
+                self.note_obstacle(LATE, left.iter().map(|&(group, slot)| at(group, slot)));
                 break;
             }
             let is_open = |&&(group, slot): &&(usize, usize)| {
@@ -205,14 +205,14 @@ impl Work<'_> {
     }
 
     /// Asks which neurons cannot change. What was in the way of it.
-    fn stuck(
+    fn cannot_change(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         layer: usize,
         change: Change,
         neurons: &BitSet,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<BTreeSet<String>, Error> {
         let ranges = place.ranges(layer);
         let asked: Vec<(Option<Slot>, Requirement)> = neurons
@@ -235,13 +235,13 @@ impl Work<'_> {
         Ok(std::mem::take(&mut self.said))
     }
 
-    /// Notes what is in the way of open pairs that hang on neurons of a layer.
+    /// Notes what is in the way of open pairs that depend on neurons of a layer.
     fn hinder(&mut self, why: &str, layer: usize, pairs: &dyn Pairs, open: &[BitSet]) {
         let hangs = |slot: &Slot| {
             let (before, after) = pairs.layers(slot.group as usize);
             before == layer || after == layer
         };
-        self.excuse(why, slots(open).filter(hangs));
+        self.note_obstacle(why, slots(open).filter(hangs));
     }
 }
 
@@ -252,9 +252,9 @@ fn slots(sets: &[BitSet]) -> impl Iterator<Item = Slot> + '_ {
 }
 
 /// Keeps the first so many slots; the others.
-fn keep_first(open: &mut [BitSet], most: usize) -> Vec<BitSet> {
+fn keep_first(open: &mut [BitSet], maximum: usize) -> Vec<BitSet> {
     let mut others = open.to_vec();
-    for slot in slots(open).take(most) {
+    for slot in slots(open).take(maximum) {
         others[slot.group as usize].remove(slot.slot as usize);
     }
     for (open, others) in open.iter_mut().zip(&others) {
@@ -287,7 +287,7 @@ fn conditions(contrast: Contrast, [low, high]: [f32; 2]) -> Vec<(Relation, f64)>
         Contrast::SignChanges | Contrast::SignStays => Vec::new(),
         Contrast::Grows(factor) => {
             // As much room on either side, as factors.
-            let room = |least: f64, most: f64| (0.999 * factor * least / most).sqrt();
+            let room = |least: f64, maximum: f64| (0.999 * factor * least / maximum).sqrt();
             let (below, above) = if low > 0.0 {
                 let room = room(low, high);
                 (low / room, high * room)

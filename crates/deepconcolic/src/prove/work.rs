@@ -6,12 +6,12 @@ use std::time::Instant;
 use deepconcolic_campaign::{Campaign, Limits};
 use deepconcolic_check::{ProvenFacts, Region, Slot};
 use deepconcolic_language::{Inputs, Requirement};
-use deepconcolic_proofs::{BatchLimits, Place, PlaceLimits, regions};
+use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver, regions};
 
 use super::bounds::Bounds;
 use super::consult::{How, Question};
 use super::obstacles::{LATE, Obstacles};
-use super::{Proven, Record, Stage};
+use super::{Proven, Recorder, Stage};
 use crate::error::Error;
 
 /// Neurons whose requirements are taken up at once, and requirements of a file.
@@ -21,7 +21,7 @@ const WRITTEN: usize = 128;
 pub const FEW: usize = 4;
 /// Values of neurons that requirements taken up at once may name, and all open ones of a group.
 const NAMED: usize = 1 << 19;
-const MOST_NAMED: usize = 1 << 28;
+const MAX_NAMED: usize = 1 << 28;
 
 /// The reason when they name more.
 const LARGE: &str = "together they name too many neurons";
@@ -105,28 +105,28 @@ impl<'a> Work<'a> {
     }
 
     /// Few boxes, ready for questions.
-    pub fn places(&self, campaign: &Campaign) -> Vec<Place<'a>> {
+    pub fn places(&self, campaign: &Campaign) -> Vec<RegionProver<'a>> {
         let boxes = self.few_boxes();
         boxes.iter().map(|b| self.place(b, campaign)).collect()
     }
 
-    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> Place<'a> {
+    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> RegionProver<'a> {
         let tests = campaign.suite().tests().iter().map(|t| &t.input[..]);
-        Place::new(self.stage.network, &self.stage.model, region, tests)
+        RegionProver::new(self.stage.network, &self.stage.model, region, tests)
     }
 
     /// Plain bounds and nothing more.
-    pub fn cheap(&self) -> PlaceLimits<'a> {
-        PlaceLimits {
+    pub fn cheap(&self) -> ProverLimits<'a> {
+        ProverLimits {
             conditions: self.until(BatchLimits::cheap()),
-            ..PlaceLimits::cheap()
+            ..ProverLimits::cheap()
         }
     }
 
-    pub fn full(&self) -> PlaceLimits<'a> {
-        PlaceLimits {
+    pub fn full(&self) -> ProverLimits<'a> {
+        ProverLimits {
             conditions: self.until(BatchLimits::default()),
-            ..PlaceLimits::default()
+            ..ProverLimits::default()
         }
     }
 
@@ -140,19 +140,19 @@ impl<'a> Work<'a> {
     }
 
     /// Everything that is open, over few boxes.
-    pub fn all(&mut self, campaign: &mut Campaign, record: &mut Record<'_>) -> Result<(), Error> {
+    pub fn all(&mut self, campaign: &mut Campaign, record: &mut Recorder<'_>) -> Result<(), Error> {
         let mut places = self.places(campaign);
         for group in 0..self.stage.family.groups().len() {
             let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
             let named = self.named(group, &open);
-            if named * open.len() > MOST_NAMED {
-                self.excuse(LARGE, open.iter().map(|&slot| at(group, slot)));
+            if named * open.len() > MAX_NAMED {
+                self.note_obstacle(LARGE, open.iter().map(|&slot| at(group, slot)));
                 continue;
             }
             let size = self.size(group).min(NAMED / named.max(1)).max(1);
             for slots in open.chunks(size) {
                 if self.is_over() {
-                    self.excuse(LATE, slots.iter().map(|&slot| at(group, slot)));
+                    self.note_obstacle(LATE, slots.iter().map(|&slot| at(group, slot)));
                     continue;
                 }
                 let mut left = self.asked(group, slots);
@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        self.proven.nodes += places.iter().map(Place::nodes).sum::<usize>();
+        self.proven.nodes += places.iter().map(RegionProver::nodes).sum::<usize>();
         self.proven.bounds.conclude(places.len());
         Ok(())
     }
@@ -210,7 +210,7 @@ impl<'a> Work<'a> {
         for &slot in slots {
             match self.stage.family.requirement(group, slot) {
                 Ok(requirement) => asked.push((at(group, slot), requirement)),
-                Err(why) => self.excuse(&why, [at(group, slot)]),
+                Err(why) => self.note_obstacle(&why, [at(group, slot)]),
             }
         }
         asked
@@ -219,11 +219,11 @@ impl<'a> Work<'a> {
     /// Of some requirements those that cannot be met in a place.
     pub fn narrow(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         asked: Vec<Asked>,
-        limits: &PlaceLimits<'_>,
+        limits: &ProverLimits<'_>,
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<Vec<Asked>, Error> {
         let question: Vec<(Option<Slot>, Requirement)> = asked
             .iter()
@@ -234,7 +234,7 @@ impl<'a> Work<'a> {
             how: How::Apart(limits),
         };
         if !self.consult(place, &question, campaign, record)? {
-            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
+            self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
         }
         let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
         let region = place.region().clone();
@@ -262,10 +262,10 @@ impl<'a> Work<'a> {
     /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
     pub fn jointly(
         &mut self,
-        place: &mut Place<'_>,
+        place: &mut RegionProver<'_>,
         asked: &[Asked],
         campaign: &mut Campaign,
-        record: &mut Record<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         let question: Vec<(Option<Slot>, Requirement)> = asked
             .iter()
@@ -276,13 +276,13 @@ impl<'a> Work<'a> {
             how: How::Jointly,
         };
         if !self.consult(place, &question, campaign, record)? {
-            self.excuse(LATE, asked.iter().map(|(slot, _)| *slot));
+            self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
         }
         Ok(())
     }
 
     /// Notes what is in the way of requirements.
-    pub fn excuse(&mut self, why: &str, slots: impl IntoIterator<Item = Slot>) {
+    pub fn note_obstacle(&mut self, why: &str, slots: impl IntoIterator<Item = Slot>) {
         let family = self.stage.family;
         self.proven.obstacles.enter(family, why, slots);
     }

@@ -78,7 +78,7 @@ impl Renumbering {
                 "the requirement file counts elements and neurons as the run's model does".into(),
             );
         }
-        if !self.keeps_neurons() && settings.knobs.names_neurons() {
+        if !self.keeps_neurons() && settings.parameters.names_neurons() {
             return Some("--neurons counts neurons as the run's model does".into());
         }
         None

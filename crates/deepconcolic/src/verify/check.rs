@@ -7,7 +7,7 @@ use deepconcolic_check::{Bound, Certificate, Digest, Expectation, check, hex, sh
 use deepconcolic_formats::LoadOptions;
 
 use super::folder::{
-    CERTIFICATE, COUNTEREXAMPLE, Ends, PROPERTIES, RECORD, Record, property_name, read,
+    AnswerRecord, CERTIFICATE, COUNTEREXAMPLE, Ends, PROPERTIES, RECORD, property_name, read,
 };
 use super::question::{Answer, Asked, read_counterexample};
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub struct AnswerFindings {
 
 /// Judges the answer that a folder holds, with the model that it names or another one.
 pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Error> {
-    let record = Record::read(folder)?;
+    let record = AnswerRecord::read(folder)?;
     let path = model.map_or_else(|| PathBuf::from(&record.model), Path::to_path_buf);
     if model.is_none() && !path.exists() {
         return Err(Error::Request(format!(
@@ -93,7 +93,7 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 
 /// Compares everything that a folder says with what is true of the model and the property.
 fn findings(
-    record: &Record,
+    record: &AnswerRecord,
     asked: &Asked<'_>,
     digest: &Digest,
     files: &Files,
@@ -153,7 +153,7 @@ fn findings(
 
 /// Compares the fields of the record that do not depend on the verdict.
 fn compare(
-    record: &Record,
+    record: &AnswerRecord,
     asked: &Asked<'_>,
     digest: &Digest,
     files: &Files,

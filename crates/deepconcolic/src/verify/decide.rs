@@ -8,7 +8,7 @@ use deepconcolic_language::TOLERANCE;
 use deepconcolic_proofs::{Limits, Verdict, prove};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{Contents, Ends, Record, absolute, read, text};
+use super::folder::{AnswerRecord, Contents, Ends, absolute, read, text};
 use super::question::{Answer, Asked};
 use crate::error::Error;
 use crate::event::Event;
@@ -41,7 +41,7 @@ pub struct Verification {
     /// Why the verdict is `unknown`, where there is a reason other than time.
     pub reason: Option<String>,
     property: Vec<u8>,
-    record: Record,
+    record: AnswerRecord,
 }
 
 /// More than a week is no limit.
@@ -133,9 +133,9 @@ impl VerifyJob {
         answer: Answer<'_>,
         notes: &[String],
         reason: Option<&str>,
-    ) -> Record {
-        let (schema, tool) = Record::written_by();
-        Record {
+    ) -> AnswerRecord {
+        let (schema, tool) = AnswerRecord::written_by();
+        AnswerRecord {
             schema,
             tool,
             verdict: answer.word().to_owned(),
@@ -154,7 +154,7 @@ impl VerifyJob {
                 _ => None,
             },
             region: Ends::of(asked),
-            ..Record::default()
+            ..AnswerRecord::default()
         }
     }
 }

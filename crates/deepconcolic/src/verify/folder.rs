@@ -25,7 +25,7 @@ const SCHEMA: u32 = 2;
 /// What the folder says of itself: `verify.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct AnswerRecord {
     /// The version of this layout.
     pub schema: u32,
     /// What wrote it.
@@ -94,7 +94,7 @@ pub struct Contents<'a> {
     pub counterexample: Option<&'a str>,
 }
 
-impl Record {
+impl AnswerRecord {
     /// The layout and the program of today.
     pub fn written_by() -> (u32, String) {
         (

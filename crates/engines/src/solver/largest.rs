@@ -94,7 +94,7 @@ impl<'a> Cube<'a> {
     /// None if the box ends before the smallest cube does.
     fn of(problem: &'a Problem, least: f64) -> Option<Self> {
         let ends = problem.lower.iter().zip(&problem.upper);
-        let largest = ends.fold(0.0, |most: f64, (l, u)| most.max(-l).max(*u));
+        let largest = ends.fold(0.0, |maximum: f64, (l, u)| maximum.max(-l).max(*u));
         if largest < least {
             return None;
         }

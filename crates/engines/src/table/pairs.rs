@@ -8,7 +8,7 @@ use crate::budget::{Budget, Effort, StopReason};
 use crate::cover::{Covered, Part};
 use crate::engine::Engine;
 use crate::goal::{Goal, Reason};
-use crate::pairs::{Harvest, PairSearch};
+use crate::pairs::{PairSearch, PairsFound};
 use crate::region::Region;
 use crate::report::{Found, Report, Witness};
 
@@ -138,7 +138,7 @@ impl<'a> Asked<'a> {
         let nearness = search.nearness(&self.parts, &mut effort);
         let left = budget
             .passes
-            .map(|most| most.saturating_sub(effort.passes()));
+            .map(|maximum| maximum.saturating_sub(effort.passes()));
         let each = Budget {
             passes: left.map(|left| left / self.parts.len()),
             ..*budget
@@ -165,7 +165,7 @@ impl<'a> Asked<'a> {
     }
 
     /// A harvest with its pairs numbered as objectives, unless it is empty.
-    fn found(&self, goal: &Goal<'_>, origin: usize, harvest: Harvest) -> Option<Found> {
+    fn found(&self, goal: &Goal<'_>, origin: usize, harvest: PairsFound) -> Option<Found> {
         let root = goal.origins[origin].root;
         let tests = harvest.tests.iter();
         let distances: Vec<f64> = tests.map(|test| goal.space.distance(test, root)).collect();

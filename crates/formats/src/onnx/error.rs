@@ -106,12 +106,12 @@ pub enum OnnxError {
     },
 
     /// More nodes than a real model has.
-    #[error("the graph has {nodes} nodes, more than the {most} supported")]
+    #[error("the graph has {nodes} nodes, more than the {maximum} supported")]
     TooManyNodes {
         /// Nodes in the file.
         nodes: usize,
         /// The limit.
-        most: usize,
+        maximum: usize,
     },
     /// A graph nobody can read a result from.
     #[error("the graph declares no output; re-export the model with its outputs")]

@@ -15,7 +15,7 @@ use super::quote::quote;
 
 /// Tensors may share bytes, but a file in which thousands of tensors each claim the
 /// same gigabyte is an attack. Small files may be read over and over.
-const MOST_TIMES_READ: u64 = 8;
+const MAX_TIMES_READ: u64 = 8;
 const ALWAYS_ALLOWED: u64 = 64 << 20;
 
 /// Why the weights beside the model cannot be had.
@@ -240,7 +240,7 @@ impl ExternalFiles {
             self.on_disk = self.on_disk.saturating_add(size);
         }
         self.total_read = self.total_read.saturating_add(needed);
-        let allowed = self.on_disk.saturating_mul(MOST_TIMES_READ);
+        let allowed = self.on_disk.saturating_mul(MAX_TIMES_READ);
         if self.total_read > allowed.max(ALWAYS_ALLOWED) {
             return Err(ExternalFault::TooMuch);
         }

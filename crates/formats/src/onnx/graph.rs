@@ -17,7 +17,7 @@ use super::tensor;
 use super::value_info::ValueInfo;
 
 /// Real models have thousands.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 
 /// A checked graph: every name is defined exactly once, every node comes after the
 /// nodes it reads from, and every operand, every output is defined.
@@ -44,10 +44,10 @@ impl Graph {
         if let Some(sparse) = proto.sparse_initializer.into_iter().next() {
             return Err(refuse_sparse(sparse));
         }
-        if proto.node.len() > MOST_NODES {
+        if proto.node.len() > MAX_NODES {
             return Err(OnnxError::TooManyNodes {
                 nodes: proto.node.len(),
-                most: MOST_NODES,
+                maximum: MAX_NODES,
             });
         }
         let mut inputs = values(proto.input, "input")?;
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn more_nodes_than_sane_are_refused_before_they_are_decoded() {
         let mut proto = chain();
-        proto.node = vec![bytes::Bytes::from_static(&[0xff]); super::MOST_NODES + 1];
+        proto.node = vec![bytes::Bytes::from_static(&[0xff]); super::MAX_NODES + 1];
         assert!(matches!(check(proto), Err(OnnxError::TooManyNodes { .. })));
     }
 

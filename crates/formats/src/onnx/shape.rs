@@ -4,10 +4,10 @@ use super::value_info::Dim;
 
 /// More elements than any network that could be run here; far from overflow, so the
 /// layers above may multiply by a batch or an element size without a care.
-const MOST_ELEMENTS: u64 = 1 << 40;
+const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// Nobody writes more axes; a million axes of length 1 would only slow everything down.
-const MOST_AXES: usize = 64;
+const MAX_AXES: usize = 64;
 
 /// Why a shape cannot be believed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +57,7 @@ pub(super) fn declared(dims: Vec<Dim>) -> Result<Vec<Dim>, ShapeFault> {
 }
 
 fn check_axes(axes: usize) -> Result<(), ShapeFault> {
-    if axes > MOST_AXES {
+    if axes > MAX_AXES {
         return Err(ShapeFault::TooManyAxes { axes });
     }
     Ok(())
@@ -69,7 +69,7 @@ fn check_elements(lengths: impl Iterator<Item = usize>) -> Result<(), ShapeFault
     for length in lengths.filter(|&length| length > 0) {
         elements = elements
             .checked_mul(length as u64)
-            .filter(|&elements| elements <= MOST_ELEMENTS)
+            .filter(|&elements| elements <= MAX_ELEMENTS)
             .ok_or(ShapeFault::TooManyElements)?;
     }
     Ok(())

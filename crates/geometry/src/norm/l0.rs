@@ -117,11 +117,11 @@ impl NormKind for Count {
             (Self::Elements, _) | (_, Pixels::Single) => 1,
             (Self::Pixels, Pixels::ChannelsFirst(c) | Pixels::ChannelsLast(c)) => c.max(1),
         };
-        let most = radius * channels as f64;
+        let maximum = radius * channels as f64;
         let mut changed = 0.0;
         for (&x, &y) in a.iter().zip(b) {
             changed += f64::from(u8::from(is_changed(x, y)));
-            if changed > most {
+            if changed > maximum {
                 return false;
             }
         }

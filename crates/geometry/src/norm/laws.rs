@@ -262,13 +262,16 @@ fn the_dual_is_the_most_that_is_possible_and_steps_attain_it() {
             units: place.units.clone(),
         };
         let (ball, ends) = (place.ball(), place.ends());
-        let most = norm.dual(&gradient, place.radius, &place.units);
+        let maximum = norm.dual(&gradient, place.radius, &place.units);
         let mut random = Random::of(&[numbers.below(1000) as u64]);
         for _ in 0..300 {
             let mut point = norm.draw(&ball, &ends, &mut random);
             ends.clamp(&mut point);
             let height = place.height(&gradient, &point);
-            assert!(height <= most * (1.0 + 1e-5), "{norm} {height} {most}");
+            assert!(
+                height <= maximum * (1.0 + 1e-5),
+                "{norm} {height} {maximum}"
+            );
         }
         let mut point = place.root.clone();
         for _ in 0..60 {
@@ -277,7 +280,7 @@ fn the_dual_is_the_most_that_is_possible_and_steps_attain_it() {
             ends.clamp(&mut point);
         }
         let height = place.height(&gradient, &point);
-        assert!(height >= 0.995 * most, "{norm} {height} {most}");
+        assert!(height >= 0.995 * maximum, "{norm} {height} {maximum}");
     });
 }
 
@@ -310,8 +313,8 @@ fn draws_are_in_the_ball_and_fill_it() {
             }
         }
         let counts = sides.as_flattened();
-        let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(*least > 200 && most - least < 250, "{norm} {sides:?}");
+        let (least, maximum) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+        assert!(*least > 200 && maximum - least < 250, "{norm} {sides:?}");
         distances.sort_by(f64::total_cmp);
         // Most of a ball of eight elements lies near its rim.
         assert!(

@@ -53,7 +53,7 @@ impl<'a, O: Observations + ?Sized> Evaluator<'a, O> {
         found == (requirement.quantifier == Quantifier::Exists)
     }
 
-    /// The first tests that settle the requirement: those that satisfy an `exists`, or those that
+    /// The first tests that decide the requirement: those that satisfy an `exists`, or those that
     /// refute a `forall`.
     pub fn decisive(&self, requirement: &Requirement) -> Option<Assignment> {
         let wanted = requirement.quantifier == Quantifier::Exists;

@@ -98,7 +98,7 @@ fn cardinality(of: &[Formula], relation: Relation, count: usize) -> Formula {
         // At most `count` true is at least all but `count` false.
         Relation::Le => at_least(of, false, of.len().saturating_sub(count)),
         Relation::Lt => match count.checked_sub(1) {
-            Some(most) => cardinality(of, Relation::Le, most),
+            Some(maximum) => cardinality(of, Relation::Le, maximum),
             None => Formula::constant(false),
         },
         Relation::Eq => Formula::And(vec![

@@ -52,7 +52,7 @@ impl Requirement {
     }
 
     /// The formula to search an input for: its own for `exists`; for `forall` the negation, in
-    /// normal form, since a `forall` is settled by refuting it.
+    /// normal form, since a `forall` is decided by refuting it.
     pub fn goal(&self) -> Formula {
         match self.quantifier {
             Quantifier::Exists => self.formula.clone(),

@@ -118,7 +118,7 @@ pub(super) fn excludes(formula: &Formula, lower: &[f64], upper: &[f64]) -> bool 
         return false;
     }
     // The largest value of the sum times the sign, rounded up.
-    let most = |sign: f64| {
+    let maximum = |sign: f64| {
         let terms = linear.terms.iter();
         terms.fold(sign * linear.constant, |sum, &(weight, var)| {
             let (low, high) = (lower[var.neuron], upper[var.neuron]);
@@ -143,9 +143,9 @@ pub(super) fn excludes(formula: &Formula, lower: &[f64], upper: &[f64]) -> bool 
     match (relation, exact) {
         (Relation::Gt, Some(range)) => *range.end() <= at,
         (Relation::Lt, Some(range)) => *range.start() >= at,
-        (Relation::Ge | Relation::Gt, _) => most(1.0) < 0.0,
-        (Relation::Le | Relation::Lt, _) => most(-1.0) < 0.0,
-        (Relation::Eq, _) => most(1.0) < 0.0 || most(-1.0) < 0.0,
+        (Relation::Ge | Relation::Gt, _) => maximum(1.0) < 0.0,
+        (Relation::Le | Relation::Lt, _) => maximum(-1.0) < 0.0,
+        (Relation::Eq, _) => maximum(1.0) < 0.0 || maximum(-1.0) < 0.0,
         (Relation::Ne, _) => false,
     }
 }

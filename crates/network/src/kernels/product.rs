@@ -45,7 +45,7 @@ impl<T: Scalar> Piece<T> {
 }
 
 /// Highest tile of any kernel, for the pointer arrays on the stack.
-const MOST_ROWS: usize = 16;
+const MAX_ROWS: usize = 16;
 
 /// Multiplies `samples` samples: `input` holds one every `input_stride` numbers, `output` one
 /// every `output_stride`. Output numbers that no row of the piece covers are left alone.
@@ -108,8 +108,8 @@ fn product<T: Scalar>(
                 });
             }
         };
-        let mut rows = [source; MOST_ROWS];
-        let mut outputs = [target; MOST_ROWS];
+        let mut rows = [source; MAX_ROWS];
+        let mut outputs = [target; MAX_ROWS];
         let mut filled = 0;
         for sample in 0..samples {
             for (&row, &out) in starts.iter().zip(targets) {

@@ -130,19 +130,19 @@ impl<T: Scalar> Evaluate<T> for AxisMap {
                 let (from, (terms, constant)) = self.row_of(e);
                 let inner = self.input.around(self.axis).2;
                 let constant = T::of(*constant);
-                let (mut least, mut most, mut magnitude) = (constant, constant, constant.abs());
+                let (mut least, mut maximum, mut magnitude) = (constant, constant, constant.abs());
                 for &(position, weight) in terms {
                     let at = from + position * inner;
                     let weight = T::of(weight);
                     let [l, u] = hull([product(weight, low[at]), product(weight, high[at])]);
                     least = sum_down(least, l);
-                    most = sum_up(most, u);
+                    maximum = sum_up(maximum, u);
                     magnitude = sum_up(magnitude, l.abs().max(u.abs()));
                 }
                 // Rounding errs by at most gamma times the sum of magnitudes.
                 let error = (slack * magnitude).next_up();
                 lower[s * each + e] = sum_down(least, -error);
-                upper[s * each + e] = sum_up(most, error);
+                upper[s * each + e] = sum_up(maximum, error);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::Scalar;
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// Slope and intercept of a line.
-pub(super) type Line<T> = (T, T);
+pub(super) type EnvelopeLine<T> = (T, T);
 
 /// Least and largest value over `[l, u]`, computed ones included.
 pub(super) fn interval<C: Curve, T: Scalar>(curve: &C, l: T, u: T) -> (T, T) {
@@ -22,12 +22,16 @@ pub(super) fn interval<C: Curve, T: Scalar>(curve: &C, l: T, u: T) -> (T, T) {
         return (T::NEG_INFINITY, T::INFINITY);
     }
     let (low, high) = extremes(curve, 0.0, l, u);
-    let (least, most) = curve.range();
-    (down(low.max(least)), up(high.min(most)))
+    let (least, maximum) = curve.range();
+    (down(low.max(least)), up(high.min(maximum)))
 }
 
 /// Lines below and above over `[l, u]`, as a function of real numbers.
-pub(super) fn lines<C: Curve, T: Scalar>(curve: &C, l: T, u: T) -> (Line<T>, Line<T>) {
+pub(super) fn lines<C: Curve, T: Scalar>(
+    curve: &C,
+    l: T,
+    u: T,
+) -> (EnvelopeLine<T>, EnvelopeLine<T>) {
     let (from, to) = (l.f64(), u.f64());
     let straight = !curve.breaks().iter().any(|&b| from < b && b < to);
     if let (true, Some((slope, intercept))) = (straight, curve.line(from)) {
@@ -113,7 +117,7 @@ impl<C: Curve> Band<'_, C> {
         }
     }
 
-    fn end_of_line(&mut self, (slope, intercept): Line<f64>, x: f64) {
+    fn end_of_line(&mut self, (slope, intercept): EnvelopeLine<f64>, x: f64) {
         let steepness = slope - self.slope;
         let rise = if steepness == 0.0 || x == 0.0 {
             0.0

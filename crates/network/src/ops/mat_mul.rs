@@ -169,10 +169,10 @@ fn range<T: Scalar>(stack: &Stack, boxes: &Boxes<'_, T>, sample: usize, element:
     for (a, b) in stack.terms(element) {
         let a = ends(&boxes.inputs[0], sample, a);
         let b = ends(&boxes.inputs[1], sample, b);
-        let [least, most] = Mul.interval(a, b);
+        let [least, maximum] = Mul.interval(a, b);
         low = sum_down(low, least);
-        high = sum_up(high, most);
-        magnitude = sum_up(magnitude, least.abs().max(most.abs()));
+        high = sum_up(high, maximum);
+        magnitude = sum_up(magnitude, least.abs().max(maximum.abs()));
     }
     // A sum of rounded products, in any order, errs by at most this.
     let two = T::ONE + T::ONE;

@@ -61,8 +61,8 @@ fn middle<T: Scalar>(ends: Ends<T>) -> f64 {
 /// The chord of `max(x - y, 0)` added to `y`, or the largest value, whichever is lower in the
 /// middle.
 fn above<T: Scalar>(x: Ends<T>, y: Ends<T>) -> Plane<T> {
-    let (least, most) = (x[0].f64() - y[1].f64(), x[1].f64() - y[0].f64());
-    let share = T::of(most / (most - least));
+    let (least, maximum) = (x[0].f64() - y[1].f64(), x[1].f64() - y[0].f64());
+    let share = T::of(maximum / (maximum - least));
     let chord = Plane {
         slopes: [share, T::ONE - share],
         constant: up(height([share.f64(), (T::ONE - share).f64()], x, y)),

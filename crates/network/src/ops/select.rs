@@ -27,9 +27,9 @@ impl Select {
         table: Vec<u32>,
         fill: f64,
     ) -> Result<Self, String> {
-        let most = input.elements();
+        let maximum = input.elements();
         if table.len() != output.elements()
-            || table.iter().any(|&i| i != FILL && i as usize >= most)
+            || table.iter().any(|&i| i != FILL && i as usize >= maximum)
         {
             return Err(format!("a table that does not map {input} to {output}"));
         }

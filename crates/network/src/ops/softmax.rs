@@ -42,7 +42,7 @@ impl Softmax {
     fn bounds(&self, from: &[f64], to: &[f64]) -> Vec<(f64, f64)> {
         let (others_low, others_high) = (sums_of_others(from), sums_of_others(to));
         let n = from.len() as f64;
-        let (least, most) = if self.log {
+        let (least, maximum) = if self.log {
             (f64::NEG_INFINITY, 0.0)
         } else {
             (0.0, 1.0)
@@ -60,13 +60,13 @@ impl Softmax {
             }
             // The margin in d is relative for a share; its own rounding needs one more.
             let margin = 4.0 * f64::EPSILON * (value.abs() + if self.log { n } else { 0.0 });
-            (value - sign * (margin + f64::MIN_POSITIVE)).clamp(least, most)
+            (value - sign * (margin + f64::MIN_POSITIVE)).clamp(least, maximum)
         };
         (0..from.len())
             .map(|i| {
                 (
                     bound(others_high[i], from[i], 1.0, least),
-                    bound(others_low[i], to[i], -1.0, most),
+                    bound(others_low[i], to[i], -1.0, maximum),
                 )
             })
             .collect()

@@ -1,6 +1,6 @@
 //! Sliding windows over the two spatial axes: what convolution and pooling share.
 
-use crate::{MOST_ELEMENTS, Shape};
+use crate::{MAX_ELEMENTS, Shape};
 
 /// Kernel size, strides, dilations and padding along height and width.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Window {
 }
 
 /// Largest kernel, stride, dilation or padding believed; a hostile file may say anything.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 impl Window {
     /// A plain window: stride 1, no padding.
@@ -49,7 +49,7 @@ impl Window {
                 return Err("kernel, strides and dilations must be at least 1".into());
             }
             let all = [positive.as_slice(), &[self.before[a], self.after[a]]].concat();
-            if let Some(absurd) = all.iter().find(|&&v| v > MOST) {
+            if let Some(absurd) = all.iter().find(|&&v| v > MAX) {
                 return Err(format!("a kernel, stride or padding of {absurd} is absurd"));
             }
             let padded = input[a] + self.before[a] + self.after[a];
@@ -73,7 +73,7 @@ impl Window {
         }
         let padded = |a: usize| input[a] + self.before[a] + self.after[a];
         let visited = (output[0] * output[1]).saturating_mul(self.kernel[0] * self.kernel[1]);
-        if visited.max(padded(0) * padded(1)) > MOST_ELEMENTS {
+        if visited.max(padded(0) * padded(1)) > MAX_ELEMENTS {
             return Err(format!(
                 "windows of {:?} over an input of {input:?} are beyond the limit",
                 self.kernel

@@ -286,8 +286,8 @@ fn only_a_neuron_s_conditions_can_move_it() {
                 let conditions = network.conditions(before, layer, neuron);
                 assert!(!conditions.is_empty());
                 assert!(conditions.is_sorted());
-                let most = network.layers()[before].neurons();
-                assert!(conditions.iter().all(|&c| c < most));
+                let maximum = network.layers()[before].neurons();
+                assert!(conditions.iter().all(|&c| c < maximum));
             }
         }
     });

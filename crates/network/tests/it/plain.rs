@@ -83,8 +83,8 @@ fn leaky(seed: u64) -> Result<Network, String> {
     let u = builder.add(dense, &[x], "u")?;
     let slopes = builder.constant(Shape::new([5])?, random.list(5, -0.5, 1.5))?;
     let v = builder.add(PRelu, &[u, slopes], "v")?;
-    let most = builder.constant(Shape::new([1, 1])?, vec![0.4])?;
-    let w = builder.add(Binary::new(Min), &[v, most], "w")?;
+    let maximum = builder.constant(Shape::new([1, 1])?, vec![0.4])?;
+    let w = builder.add(Binary::new(Min), &[v, maximum], "w")?;
     builder.finish(&[("y", w)], 0)
 }
 

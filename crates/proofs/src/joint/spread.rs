@@ -12,7 +12,7 @@ use super::pool::{Pool, Seen};
 /// a weight is exact, as the checker wants it.
 const STEPS: u32 = 64;
 /// Most inputs of a side that are looked at, the latest first.
-const MOST: usize = 24;
+const MAX: usize = 24;
 
 /// Conditions on both inputs, and what inputs bring to each.
 pub(super) struct Spread {
@@ -51,7 +51,7 @@ impl Spread {
             let shown = path.shown[number].iter().rev();
             let seen = path.seen[number].iter().chain(shown);
             let fit = seen.filter(|seen| pool.holds(&path.held[number], seen));
-            let valued = fit.take(MOST).map(|seen| {
+            let valued = fit.take(MAX).map(|seen| {
                 let value = |part: &[Linear; 2]| pool.value(&part[number], [seen; 2]);
                 (seen.clone(), parts.iter().map(value).collect())
             });
@@ -76,7 +76,7 @@ impl Spread {
     }
 
     /// The most that it came to.
-    pub fn most(&self, number: usize, factors: &[f64]) -> f64 {
+    pub fn maximum(&self, number: usize, factors: &[f64]) -> f64 {
         let sums = self.values[number].iter().map(|(_, values)| {
             let terms = values.iter().zip(factors);
             terms.map(|(value, factor)| value * factor).sum::<f64>()
@@ -89,7 +89,7 @@ impl Spread {
         let missing = |factors: &[f64]| {
             let constants = self.constants.iter().zip(factors);
             let constant: f64 = constants.map(|(c, factor)| c * factor).sum();
-            -(self.most(0, factors) + self.most(1, factors) + constant)
+            -(self.maximum(0, factors) + self.maximum(1, factors) + constant)
         };
         if self.parts.len() < 2 {
             let missing = missing(&[1.0]);
@@ -98,9 +98,9 @@ impl Spread {
         // A power of two, so that factors keep few digits.
         let scale = |condition: usize| {
             let seen = self.values.iter().flatten();
-            let most = seen.map(|(_, values)| values[condition].abs());
-            let most = most.fold(f64::MIN_POSITIVE, f64::max);
-            (-most.log2().round()).exp2()
+            let maximum = seen.map(|(_, values)| values[condition].abs());
+            let maximum = maximum.fold(f64::MIN_POSITIVE, f64::max);
+            (-maximum.log2().round()).exp2()
         };
         let scales = [scale(0), scale(1)];
         let tried = (0..=STEPS).map(|step| {

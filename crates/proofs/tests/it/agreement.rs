@@ -19,8 +19,8 @@ fn leaky(seed: u64) -> Result<Network, String> {
         let u = builder.add(dense, &[x], name)?;
         let slopes = builder.constant(Shape::new([outputs])?, random.list(outputs, -0.5, 1.5))?;
         let v = builder.add(PRelu, &[u, slopes], &format!("{name}/prelu"))?;
-        let most = builder.constant(Shape::new([1, 1])?, random.list(1, 0.2, 1.0))?;
-        let w = builder.add(Binary::new(Min), &[v, most], "")?;
+        let maximum = builder.constant(Shape::new([1, 1])?, random.list(1, 0.2, 1.0))?;
+        let w = builder.add(Binary::new(Min), &[v, maximum], "")?;
         x = builder.add(Binary::new(Max), &[w, u], "")?;
         inputs = outputs;
     }
@@ -29,7 +29,7 @@ fn leaky(seed: u64) -> Result<Network, String> {
 
 #[test]
 fn verdicts_agree_with_dense_sampling() {
-    let mut settled = [0; 3];
+    let mut decided = [0; 3];
     for seed in 0..16 {
         let families = [Family::Relu, Family::Image, Family::PiecewiseLinear];
         let network = match families.get(seed % 4) {
@@ -62,25 +62,25 @@ fn verdicts_agree_with_dense_sampling() {
                 };
                 match verdict {
                     Verdict::Witness(x) => {
-                        settled[0] += 1;
+                        decided[0] += 1;
                         assert!(difference(&x) >= threshold);
                     }
                     Verdict::Infeasible(_) => {
-                        settled[1] += 1;
+                        decided[1] += 1;
                         for _ in 0..1000 {
                             let x = random.list(elements, -0.5, 0.5);
                             let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
                             assert!(difference(&x) < threshold);
                         }
                     }
-                    Verdict::Open { .. } => settled[2] += 1,
+                    Verdict::Open { .. } => decided[2] += 1,
                 }
             }
         }
     }
-    println!("{settled:?}");
-    assert!(settled[0] > 10 && settled[1] > 10, "{settled:?}");
-    assert!(settled[2] * 4 < settled.iter().sum::<i32>(), "{settled:?}");
+    println!("{decided:?}");
+    assert!(decided[0] > 10 && decided[1] > 10, "{decided:?}");
+    assert!(decided[2] * 4 < decided.iter().sum::<i32>(), "{decided:?}");
 }
 
 #[test]

@@ -32,21 +32,21 @@ fn attained(network: &Network) -> Vec<f32> {
     let trace = network.forward(&corners, &Pass::keep([Point::Pre(0)]));
     let mut largest = vec![f32::NEG_INFINITY; network.layers()[0].neurons()];
     for sample in 0..trace.samples() {
-        for (most, &u) in largest.iter_mut().zip(trace.sample(Point::Pre(0), sample)) {
-            *most = most.max(u);
+        for (maximum, &u) in largest.iter_mut().zip(trace.sample(Point::Pre(0), sample)) {
+            *maximum = maximum.max(u);
         }
     }
     largest
 }
 
-fn settle(network: &Network, asked: &[Requirement]) -> (Vec<Finding>, Certificate) {
+fn decide(network: &Network, asked: &[Requirement]) -> (Vec<Finding>, Certificate) {
     let elements = network.input_elements();
     let domain = Domain::uniform(elements, 0.0, 1.0).unwrap();
     let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Domain);
     let boxes = regions(&space, &[vec![0.5; elements]]);
     let model = sha256(b"m");
     let mut prover = Prover::new(network, &model, &boxes[0]);
-    let found = prover.settle(asked, &BatchLimits::default()).unwrap();
+    let found = prover.decide(asked, &BatchLimits::default()).unwrap();
     (found.findings, found.accepted.certificate().clone())
 }
 
@@ -72,7 +72,7 @@ fn what_a_corner_attains_is_met_and_never_exceeded() {
             let each = largest.iter().enumerate();
             each.map(|(n, &u)| above(0, n, h(u), relation)).collect()
         };
-        let (beyond, certificate) = settle(&network, &ask(Relation::Gt, |u| u));
+        let (beyond, certificate) = decide(&network, &ask(Relation::Gt, |u| u));
         assert!(
             beyond.iter().all(|f| matches!(f, Finding::Infeasible(_))),
             "{beyond:?}"
@@ -85,7 +85,7 @@ fn what_a_corner_attains_is_met_and_never_exceeded() {
             (Relation::Ge, (|u| u) as fn(f32) -> f32),
             (Relation::Gt, f32::next_down),
         ] {
-            let (met, _) = settle(&network, &ask(relation, h));
+            let (met, _) = decide(&network, &ask(relation, h));
             assert!(
                 met.iter().all(|f| matches!(f, Finding::Witness(_))),
                 "{relation:?} {met:?}"
@@ -99,7 +99,7 @@ fn what_a_corner_attains_is_met_and_never_exceeded() {
 fn a_corner_proves_nothing_else() {
     let network = network(Family::Relu, 0);
     let largest = attained(&network);
-    let (_, certificate) = settle(&network, &[above(0, 0, largest[0], Relation::Gt)]);
+    let (_, certificate) = decide(&network, &[above(0, 0, largest[0], Relation::Gt)]);
     let mut wrong = certificate.clone();
     wrong.entries[0].proofs = vec![vec![vec![Tree::Corner]]];
     assert!(is_accepted(&network, &wrong), "the claim itself holds");

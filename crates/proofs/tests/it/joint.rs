@@ -9,7 +9,7 @@ use deepconcolic_language::{
 };
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
-use deepconcolic_proofs::{BatchLimits, Jointly, Place};
+use deepconcolic_proofs::{BatchLimits, Jointly, RegionProver};
 use deepconcolic_testing::{Family, Random, network};
 
 /// A box round 0.
@@ -21,12 +21,12 @@ fn region(network: &Network, radius: f64) -> Region {
     }
 }
 
-fn settle(network: &Network, radius: f64, asked: &[Requirement]) -> (Jointly, ProvenFacts) {
+fn decide(network: &Network, radius: f64, asked: &[Requirement]) -> (Jointly, ProvenFacts) {
     let region = region(network, radius);
     let middle = vec![0.0; network.input_elements()];
     let model = sha256(b"m");
-    let mut place = Place::new(network, &model, &(region.clone(), middle), []);
-    let found = place.settle_jointly(asked, &BatchLimits::default());
+    let mut place = RegionProver::new(network, &model, &(region.clone(), middle), []);
+    let found = place.decide_jointly(asked, &BatchLimits::default());
     let mut facts = ProvenFacts::new(network, model, vec![region]);
     facts.add_accepted(network, &found.accepted).unwrap();
     (found, facts)
@@ -110,7 +110,7 @@ fn sign_pairs_of_one_input_are_settled_exactly() {
             continue;
         }
         let asked = requirements(&network, "ssc");
-        let (found, facts) = settle(&network, 1.0, &asked);
+        let (found, facts) = decide(&network, 1.0, &asked);
         for (number, requirement) in asked.iter().enumerate() {
             // Pairs are listed decision by decision, and all of five are conditions.
             let (decision, condition) = (number / 5, number % 5);
@@ -164,7 +164,7 @@ fn executions_contradict_nothing() {
             let network = network(Family::Relu, seed);
             let asked: Vec<Requirement> = requirements(&network, name);
             let asked: Vec<Requirement> = asked.into_iter().step_by(3).take(60).collect();
-            let (found, facts) = settle(&network, RADIUS, &asked);
+            let (found, facts) = decide(&network, RADIUS, &asked);
             let suite = sampled(&network, RADIUS, 80);
             let evaluator = Evaluator::new(&suite, &space);
             for (number, inputs) in &found.met {
@@ -191,7 +191,7 @@ fn executions_contradict_nothing() {
     }
 }
 
-/// A pair that hangs on the pattern: either neuron changes, and not without the other.
+/// A pair that depends on the pattern: either neuron changes, and not without the other.
 fn twins() -> (Network, Requirement) {
     let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
     // u0 = x0, u1 = x0 + 0.1 x1 - 0.3, u2 = x1; the decision is v1 - 0.05 + 0.01 v2.
@@ -233,7 +233,7 @@ fn follows(network: &Network, certificate: &Certificate, requirement: &Requireme
 #[test]
 fn every_part_of_the_proof_is_needed() {
     let (network, requirement) = twins();
-    let (found, facts) = settle(&network, 1.0, std::slice::from_ref(&requirement));
+    let (found, facts) = decide(&network, 1.0, std::slice::from_ref(&requirement));
     assert!(facts.refute(&requirement));
     let certificate = found.accepted.certificate();
     assert!(certificate.entries.len() > 1, "{certificate:?}");

@@ -40,7 +40,7 @@ fn find(network: &Network, radius: f64) -> Findings {
     let limits = BatchLimits::default();
     let model = sha256(b"m");
     let mut prover = Prover::new(network, &model, &boxes[0]);
-    prover.settle(&requirements, &limits).unwrap()
+    prover.decide(&requirements, &limits).unwrap()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use deepconcolic_language::{
     Evaluator, RecordedTest, Recording, Requirement, RequirementFile, Signature,
 };
 use deepconcolic_network::{BitSet, Network, Pass, Point};
-use deepconcolic_proofs::{Place, PlaceLimits};
+use deepconcolic_proofs::{ProverLimits, RegionProver};
 use deepconcolic_testing::{Family, Random, network};
 
 const RADIUS: f64 = 0.2;
@@ -77,10 +77,11 @@ fn refuted_pairs_are_never_seen() {
             upper: vec![RADIUS; elements],
         };
         let model = sha256(b"m");
-        let mut place = Place::new(&network, &model, &(region.clone(), vec![0.0; elements]), []);
-        let settled = place.settle(&questions(&network), &PlaceLimits::default());
+        let mut place =
+            RegionProver::new(&network, &model, &(region.clone(), vec![0.0; elements]), []);
+        let decided = place.decide(&questions(&network), &ProverLimits::default());
         let mut facts = ProvenFacts::new(&network, model, vec![region]);
-        facts.add_accepted(&network, &settled.accepted).unwrap();
+        facts.add_accepted(&network, &decided.accepted).unwrap();
         let suite = sampled(&network, 60);
         let space = InputSpace::default();
         let evaluator = Evaluator::new(&suite, &space);

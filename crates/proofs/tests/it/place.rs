@@ -7,7 +7,7 @@ use deepconcolic_language::{
     Evaluator, RecordedTest, Recording, Requirement, RequirementFile, Signature,
 };
 use deepconcolic_network::{Network, Pass, Point};
-use deepconcolic_proofs::{Place, PlaceLimits};
+use deepconcolic_proofs::{ProverLimits, RegionProver};
 use deepconcolic_testing::{Family, Random, network};
 
 fn region(network: &Network) -> Region {
@@ -96,10 +96,10 @@ fn what_follows_is_never_executed() {
         let asked = requirements(&network, &forms(&network));
         let (region, model) = (region(&network), sha256(b"m"));
         let point = vec![0.05; network.input_elements()];
-        let mut place = Place::new(&network, &model, &(region.clone(), point), []);
-        let settled = place.settle(&asked, &PlaceLimits::default());
+        let mut place = RegionProver::new(&network, &model, &(region.clone(), point), []);
+        let decided = place.decide(&asked, &ProverLimits::default());
         assert!(place.nodes() > 0);
-        let bytes = settled.accepted.certificate().to_bytes(&network);
+        let bytes = decided.accepted.certificate().to_bytes(&network);
         let again = Certificate::from_bytes(&bytes, &network).unwrap();
         let expectation = Expectation {
             model: &model,
@@ -135,8 +135,8 @@ fn facts_hold_where_their_certificates_do() {
     let (whole, model) = (region(&network), sha256(b"m"));
     let asked = requirements(&network, "for i in neurons(2): exists x: u[x][2,i] >= 2");
     let point = vec![0.05; network.input_elements()];
-    let mut place = Place::new(&network, &model, &(whole.clone(), point), []);
-    let accepted = place.settle(&asked, &PlaceLimits::default()).accepted;
+    let mut place = RegionProver::new(&network, &model, &(whole.clone(), point), []);
+    let accepted = place.decide(&asked, &ProverLimits::default()).accepted;
     let refuted = |boxes: Vec<Region>| {
         let mut facts = ProvenFacts::new(&network, model, boxes);
         facts.add_accepted(&network, &accepted).unwrap();
@@ -189,9 +189,9 @@ fn threads_make_no_difference() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
             let point = vec![0.05; network.input_elements()];
-            let mut place = Place::new(&network, &model, &(region(&network), point), []);
-            let settled = place.settle(&asked, &PlaceLimits::default());
-            (settled.accepted, settled.witnesses, place.nodes())
+            let mut place = RegionProver::new(&network, &model, &(region(&network), point), []);
+            let decided = place.decide(&asked, &ProverLimits::default());
+            (decided.accepted, decided.witnesses, place.nodes())
         })
     };
     assert_eq!(with(1), with(3));

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::bounds::backward::{LANES, Pull, UnitLines};
+use crate::bounds::box_bounds::{BoxBounds, Layouts};
 use crate::bounds::lines::range;
-use crate::bounds::narrow::{Layouts, Narrow};
 
 #[test]
 fn bounds_of_units_hold_exactly() {
@@ -75,9 +75,9 @@ fn bounds_of_units_are_no_better_than_the_same_argument_without_rounding() {
                 let [l, u] = bounds[curves.first_unit + k];
                 let low = case.pulled_variable(at, (input, 1.0), &lines, &ends);
                 let high = -case.pulled_variable(at, (input, -1.0), &lines, &ends);
-                let [least, most] = &intervals[input];
+                let [least, maximum] = &intervals[input];
                 assert!(is_below(l, &low.max(least.clone())), "case {seed}");
-                assert!(is_above(u, &high.min(most.clone())), "case {seed}");
+                assert!(is_above(u, &high.min(maximum.clone())), "case {seed}");
             }
         }
     }
@@ -93,7 +93,7 @@ fn a_pull_is_no_better_than_the_same_argument_without_rounding() {
         let bounds = case.bounds(&context);
         let (reach, ends) = (case.reach(&bounds), case.ends());
         let steps = case.cone.steps.len();
-        let mut base: Vec<[Line; 2]> = Vec::new();
+        let mut base: Vec<[RelaxationLine; 2]> = Vec::new();
         for (_, curves) in case.curves() {
             for k in 0..curves.inputs.len() {
                 let [l, u] = bounds[curves.first_unit + k];
@@ -143,7 +143,7 @@ fn bounds_of_small_boxes_hold_exactly() {
         let known = case.bounds(&context);
         let reach = case.reach(&known);
         let layouts = Layouts::of(&case.cone);
-        let mut narrow = Narrow::new(&case.cone, &layouts, &reach);
+        let mut narrow = BoxBounds::new(&case.cone, &layouts, &reach);
         let part = |&[l, u]: &[f64; 2]| {
             let middle = l + random.between(0.0, 1.0) * (u - l);
             let middle = middle.clamp(l, u);
@@ -267,7 +267,7 @@ fn lines_lie_below_and_above_exactly() {
         let (l, u) = (a.min(b), a.max(b));
         let share = [None, Some(random.between(0.0, 1.0))][random.below(2)];
         let [low, high] = lines(&parts, l, u, share);
-        let [least, most] = range(&parts, l, u);
+        let [least, maximum] = range(&parts, l, u);
         let kinks = parts[1..]
             .iter()
             .map(|p| p.from)
@@ -288,7 +288,7 @@ fn lines_lie_below_and_above_exactly() {
                     "{number} {l} {u}"
                 );
                 assert!(
-                    is_below(least, &y) && is_above(most, &y),
+                    is_below(least, &y) && is_above(maximum, &y),
                     "{number} {l} {u}"
                 );
             }

@@ -8,13 +8,13 @@ use crate::error::DatasetError;
 
 /// Larger images are not what networks take, and a few bytes can claim them.
 const LONGEST_SIDE: u32 = 8192;
-const MOST_MEMORY: u64 = 256 << 20;
+const MAX_MEMORY: u64 = 256 << 20;
 
 fn decode(path: &Path) -> Result<DynamicImage, DatasetError> {
     let mut limits = Limits::default();
     limits.max_image_width = Some(LONGEST_SIDE);
     limits.max_image_height = Some(LONGEST_SIDE);
-    limits.max_alloc = Some(MOST_MEMORY);
+    limits.max_alloc = Some(MAX_MEMORY);
     let mut reader = ImageReader::open(path)
         .and_then(ImageReader::with_guessed_format)
         .map_err(DatasetError::reading(path))?;

@@ -12,7 +12,7 @@ use crate::onnx::quote::quote;
 type Outputs = Result<Vec<Value>, String>;
 
 /// Most that a stride, a pad or a dilation may be.
-const MOST: i64 = 1 << 12;
+const MAX: i64 = 1 << 12;
 
 /// One spatial axis.
 #[derive(Clone, Copy)]
@@ -119,7 +119,7 @@ fn axes(context: &Context<'_>, extents: &[usize], kernel: &[usize]) -> Result<Ve
     let count = kernel.len();
     let list = |name: &str, default: i64, length: usize| -> Result<Vec<i64>, String> {
         let list = context.ints(name)?.unwrap_or_else(|| vec![default; length]);
-        if list.len() == length && list.iter().all(|n| (0..=MOST).contains(n)) {
+        if list.len() == length && list.iter().all(|n| (0..=MAX).contains(n)) {
             Ok(list)
         } else {
             Err(format!("{name}={list:?} for {count} spatial axes"))

@@ -10,7 +10,7 @@ use crate::onnx::import::Value;
 type Outputs = Result<Vec<Value>, String>;
 
 /// Most numbers that Range or `OneHot` may make.
-const MOST: usize = 1 << 24;
+const MAX: usize = 1 << 24;
 
 /// Combines two constants element by element.
 fn between(
@@ -104,7 +104,7 @@ pub fn range(context: &mut Context<'_>) -> Outputs {
     };
     let (start, limit, delta) = (number(0)?, number(1)?, number(2)?);
     let count = ((limit - start) / delta).ceil().max(0.0);
-    if !(delta != 0.0 && count <= MOST as f64) {
+    if !(delta != 0.0 && count <= MAX as f64) {
         return Err(format!(
             "a range from {start} to {limit} in steps of {delta}"
         ));
@@ -123,7 +123,7 @@ pub fn one_hot(context: &mut Context<'_>) -> Outputs {
     let (&[depth], &[off, on]) = (&depth[..], &values[..]) else {
         return Err("one depth and two values are needed".into());
     };
-    if !(0.0..=MOST as f64).contains(&depth) {
+    if !(0.0..=MAX as f64).contains(&depth) {
         return Err(format!("a depth of {depth}"));
     }
     let axis = context.int_or("axis", -1)?;

@@ -12,7 +12,7 @@ use crate::onnx::quote::quote;
 type Outputs = Result<Vec<Value>, String>;
 
 /// Most terms of one axis: hostile sizes are refused before memory is taken.
-const MOST_TERMS: usize = 1 << 24;
+const MAX_TERMS: usize = 1 << 24;
 
 /// How positions of the output are carried over to the input.
 #[derive(Clone, Copy, PartialEq)]
@@ -291,7 +291,7 @@ fn axes(context: &Context<'_>, rule: &Resize, shape: &Shape) -> Result<Vec<(usiz
                 axis.input
             ));
         }
-        if axis.input > 0 && scale.is_finite() && scale > 0.0 && output <= MOST_TERMS {
+        if axis.input > 0 && scale.is_finite() && scale > 0.0 && output <= MAX_TERMS {
             Ok((numbers[n], axis))
         } else {
             Err(format!(
@@ -311,11 +311,11 @@ fn sized(
 ) -> Result<Vec<(f32, usize)>, String> {
     let scales = (0..sizes.len()).map(|n| sizes[n] as f32 / dims(n) as f32);
     let least = scales.clone().fold(f32::INFINITY, f32::min);
-    let most = scales.clone().fold(0.0, f32::max);
+    let maximum = scales.clone().fold(0.0, f32::max);
     let one = match context.string_or("keep_aspect_ratio_policy", "stretch")? {
         "stretch" => return Ok(scales.zip(sizes.iter().copied()).collect()),
         "not_larger" => least,
-        "not_smaller" => most,
+        "not_smaller" => maximum,
         other => {
             return Err(format!(
                 "keep_aspect_ratio_policy={} is not known",
@@ -343,7 +343,7 @@ fn along(
     for position in 0..axis.output {
         let row = rule.row(axis, position);
         terms += row.0.len();
-        if terms > MOST_TERMS {
+        if terms > MAX_TERMS {
             return Err("a filter as wide as that is not supported".into());
         }
         rows.push(row);

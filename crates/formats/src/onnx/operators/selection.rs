@@ -197,8 +197,8 @@ pub fn pad(context: &mut Context<'_>) -> Outputs {
 }
 
 fn padded(extent: i64, before: i64, after: i64, mode: &str) -> Result<Vec<Option<usize>>, String> {
-    const MOST: i64 = 1 << 20;
-    if before.abs() > MOST || after.abs() > MOST {
+    const MAX: i64 = 1 << 20;
+    if before.abs() > MAX || after.abs() > MAX {
         return Err(format!("padding of {before} and {after} is absurd"));
     }
     (-before..extent + after)

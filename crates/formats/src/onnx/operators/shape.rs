@@ -1,7 +1,7 @@
 //! Operators that compute or change shapes, and those that change nothing.
 
 use deepconcolic_network::ops::{Transpose, View};
-use deepconcolic_network::{MOST_ELEMENTS, Order, Shape};
+use deepconcolic_network::{MAX_ELEMENTS, Order, Shape};
 
 use super::context::{self, Context, typed};
 use crate::onnx::import::Value;
@@ -203,7 +203,7 @@ pub fn transpose(context: &mut Context<'_>) -> Outputs {
 pub fn extents(numbers: &[i64]) -> Result<Vec<usize>, String> {
     numbers
         .iter()
-        .map(|&n| usize::try_from(n).ok().filter(|&n| n <= MOST_ELEMENTS))
+        .map(|&n| usize::try_from(n).ok().filter(|&n| n <= MAX_ELEMENTS))
         .collect::<Option<Vec<usize>>>()
         .ok_or_else(|| format!("{numbers:?} is not a shape"))
 }

@@ -11,7 +11,7 @@ const DRAWS: usize = 8;
 
 /// Where tests of one root may lie.
 #[derive(Clone, Debug)]
-pub struct Reach<'a> {
+pub struct AllowedRegion<'a> {
     space: &'a SearchSpace,
     root: &'a [f32],
     ends: Ends,
@@ -20,7 +20,7 @@ pub struct Reach<'a> {
     ball: Option<Ball<'a>>,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> AllowedRegion<'a> {
     /// The reach of a root, within ends if the requirement is confined to them; the `turn`-th part of a
     /// region whose parts belong to no seed. `None` when nothing is left.
     pub fn new(
@@ -199,7 +199,7 @@ mod tests {
             let root: Vec<f32> = (0..64)
                 .map(|e| random.part() * space.domain.upper()[e])
                 .collect();
-            let reach = Reach::new(&space, &root, None, 0).unwrap();
+            let reach = AllowedRegion::new(&space, &root, None, 0).unwrap();
             let mut point = reach.draw(&mut random);
             let mut settled = vec![0.0; 64];
             for _ in 0..20 {
@@ -218,7 +218,7 @@ mod tests {
             let extent = Extent::Balls(0.05);
             let space = SearchSpace::of(domain, Pixels::Single, norm, extent);
             let root = vec![0.0; 40];
-            let reach = Reach::new(&space, &root, None, 0).unwrap();
+            let reach = AllowedRegion::new(&space, &root, None, 0).unwrap();
             let gradient: Vec<f32> = (0..40).map(|e| (e % 5) as f32 - 2.0).collect();
             let height = |x: &[f32]| x.iter().zip(&gradient).map(|(x, g)| x * g).sum::<f32>();
             let mut point = root.clone();
@@ -237,7 +237,7 @@ mod tests {
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
         let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(0.1));
         let far = (&[0.9, 0.0][..], &[1.0, 1.0][..]);
-        assert!(Reach::new(&space, &[0.2, 0.2], Some(far), 0).is_none());
-        assert!(Reach::new(&space, &[0.85, 0.2], Some(far), 0).is_some());
+        assert!(AllowedRegion::new(&space, &[0.2, 0.2], Some(far), 0).is_none());
+        assert!(AllowedRegion::new(&space, &[0.85, 0.2], Some(far), 0).is_some());
     }
 }

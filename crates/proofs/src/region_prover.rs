@@ -12,28 +12,28 @@ use crate::batch::{BatchLimits, Prover, add};
 use crate::cell::Cells;
 use crate::confirm::inside;
 use crate::joint::{self, Joint, Jointly};
-use crate::needs::{exists, needs, shown};
 use crate::prove::{Limits, Verdict, prove};
-use crate::thresholds::{Thresholds, Vain};
+use crate::sufficient_conditions::{exists, shown, sufficient_conditions};
+use crate::thresholds::{FailedAttempts, Thresholds};
 
 /// Conditions asked about at a time.
 const BATCH: usize = 1024;
 /// Inputs run to see what is possible: of those given, and drawn.
 const TAKEN: usize = 48;
 const DRAWN: usize = 16;
-/// How often a requirement that hangs on one of several sets of conditions is tried with another.
+/// How often a requirement that depends on one of several sets of conditions is tried with another.
 const CHOICES: usize = 3;
 
 /// How far to go for each requirement.
 #[derive(Debug, Clone, Copy)]
-pub struct PlaceLimits<'a> {
+pub struct ProverLimits<'a> {
     /// For a condition.
     pub conditions: BatchLimits<'a>,
     /// Parts of the region for a requirement that is proven as a whole; none if it is not tried.
     pub nodes: usize,
 }
 
-impl PlaceLimits<'_> {
+impl ProverLimits<'_> {
     /// Plain bounds of conditions and nothing more.
     pub fn cheap() -> Self {
         Self {
@@ -43,7 +43,7 @@ impl PlaceLimits<'_> {
     }
 }
 
-impl Default for PlaceLimits<'_> {
+impl Default for ProverLimits<'_> {
     fn default() -> Self {
         Self {
             conditions: BatchLimits::default(),
@@ -54,7 +54,7 @@ impl Default for PlaceLimits<'_> {
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Settled {
+pub struct Decided {
     /// What is impossible over the region; what requirements follow from it, [`ProvenFacts`] says.
     pub accepted: Accepted,
     /// Inputs that meet a condition or a requirement.
@@ -66,7 +66,7 @@ pub struct Settled {
 }
 
 /// One region, with what is known of it.
-pub struct Place<'a> {
+pub struct RegionProver<'a> {
     network: &'a Network,
     model: &'a Digest,
     prover: Prover<'a>,
@@ -75,7 +75,7 @@ pub struct Place<'a> {
     nodes: AtomicUsize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RegionProver<'a> {
     /// A region with a point of it, and inputs of which those that lie in the region show what is
     /// possible there.
     pub fn new<'s>(
@@ -132,36 +132,36 @@ impl<'a> Place<'a> {
     }
 
     /// Refutes what can be refuted.
-    pub fn settle(&mut self, requirements: &[Requirement], limits: &PlaceLimits<'_>) -> Settled {
-        let mut settled = Settled {
+    pub fn decide(&mut self, requirements: &[Requirement], limits: &ProverLimits<'_>) -> Decided {
+        let mut decided = Decided {
             accepted: self.nothing(),
             bounds: vec![None; requirements.len()],
             reasons: vec![None; requirements.len()],
-            ..Settled::default()
+            ..Decided::default()
         };
-        let mut vain = Vain::default();
-        let mut open = self.not_shown(requirements, &mut settled);
-        let (asked_of_logits, replaced) = self.on_logits(requirements, &mut settled);
+        let mut vain = FailedAttempts::default();
+        let mut open = self.not_shown(requirements, &mut decided);
+        let (asked_of_logits, replaced) = self.on_logits(requirements, &mut decided);
         for _ in 0..CHOICES {
-            let asked = self.conditions(&asked_of_logits, &open, limits, &mut vain, &mut settled);
+            let asked = self.conditions(&asked_of_logits, &open, limits, &mut vain, &mut decided);
             if !asked {
                 break;
             }
             let boxes = vec![self.region().clone()];
             let mut facts = ProvenFacts::new(self.network, *self.model, boxes);
-            if facts.add_accepted(self.network, &settled.accepted).is_ok() {
+            if facts.add_accepted(self.network, &decided.accepted).is_ok() {
                 open.retain(|&r| !facts.refute(&requirements[r]));
             }
         }
         if limits.nodes > 0 {
             open.retain(|&r| is_compound(&asked_of_logits[r]));
-            self.wholes(requirements, open, limits, &mut settled);
+            self.wholes(requirements, open, limits, &mut decided);
         }
         // A bound of a condition on the logits is none of the condition on the answer.
-        for (bound, _) in settled.bounds.iter_mut().zip(replaced).filter(|(_, r)| *r) {
+        for (bound, _) in decided.bounds.iter_mut().zip(replaced).filter(|(_, r)| *r) {
             *bound = None;
         }
-        settled
+        decided
     }
 
     /// Nothing shown yet of the region.
@@ -171,7 +171,7 @@ impl<'a> Place<'a> {
 
     /// Requirements on two inputs: what no input meets together, until they follow, or two inputs that
     /// meet one.
-    pub fn settle_jointly(
+    pub fn decide_jointly(
         &mut self,
         requirements: &[Requirement],
         limits: &BatchLimits<'_>,
@@ -224,7 +224,7 @@ impl<'a> Place<'a> {
             nodes: &self.nodes,
             accepted,
         };
-        joint.settle(requirements)
+        joint.decide(requirements)
     }
 
     /// The requirements with conditions on the logits for those on the answer of a Softmax or Sigmoid, and
@@ -232,9 +232,9 @@ impl<'a> Place<'a> {
     fn on_logits(
         &self,
         requirements: &[Requirement],
-        settled: &mut Settled,
+        decided: &mut Decided,
     ) -> (Vec<Requirement>, Vec<bool>) {
-        let each = requirements.iter().zip(&mut settled.reasons);
+        let each = requirements.iter().zip(&mut decided.reasons);
         let each = each.map(|(requirement, reason)| {
             let (formula, replaced) = on_logits(requirement, self.network);
             if replaced.total() == 0 {
@@ -256,7 +256,7 @@ impl<'a> Place<'a> {
     }
 
     /// The requirements that no sample meets; samples that meet others are witnesses.
-    fn not_shown(&self, requirements: &[Requirement], settled: &mut Settled) -> Vec<usize> {
+    fn not_shown(&self, requirements: &[Requirement], decided: &mut Decided) -> Vec<usize> {
         let hidden = self.network.layers().len();
         let trace = self.trace(points(requirements, hidden));
         let shown: Vec<Option<usize>> = requirements
@@ -268,29 +268,34 @@ impl<'a> Place<'a> {
         samples.dedup();
         let each = self.network.input_elements();
         let input = |s: usize| self.samples[s * each..(s + 1) * each].to_vec();
-        settled.witnesses.extend(samples.into_iter().map(input));
+        decided.witnesses.extend(samples.into_iter().map(input));
         (0..requirements.len())
             .filter(|&r| shown[r].is_none())
             .collect()
     }
 
-    /// Asks about conditions that some requirements hang on, other ones than those asked about in vain.
+    /// Asks about conditions that some requirements depend on, other ones than those asked about in vain.
     /// Whether there are any.
     fn conditions(
         &mut self,
         requirements: &[Requirement],
         among: &[usize],
-        limits: &PlaceLimits<'_>,
-        vain: &mut Vain,
-        settled: &mut Settled,
+        limits: &ProverLimits<'_>,
+        vain: &mut FailedAttempts,
+        decided: &mut Decided,
     ) -> bool {
         let hidden = self.network.layers().len();
         let trace = self.trace(points(requirements, hidden));
         let wanted: Vec<(usize, Vec<Comparison>)> = among
             .par_iter()
-            .filter_map(|&r| Some((r, needs(&requirements[r], &trace, hidden, vain)?)))
+            .filter_map(|&r| {
+                Some((
+                    r,
+                    sufficient_conditions(&requirements[r], &trace, hidden, vain)?,
+                ))
+            })
             .collect();
-        let mut lines = Thresholds::of(wanted.iter().flat_map(|(_, needs)| needs));
+        let mut lines = Thresholds::of(wanted.iter().flat_map(|(_, conditions)| conditions));
         let mut any = false;
         loop {
             let asked = lines.next();
@@ -305,13 +310,13 @@ impl<'a> Place<'a> {
             for batch in batches.map(<[usize]>::to_vec).collect::<Vec<_>>() {
                 let questions = batch.iter().map(|&l| exists(lines.condition(l).clone()));
                 let questions: Vec<Requirement> = questions.collect();
-                match self.prover.settle(&questions, &limits.conditions) {
+                match self.prover.decide(&questions, &limits.conditions) {
                     Ok(found) => {
                         for (&line, finding) in batch.iter().zip(&found.findings) {
                             lines.note(line, finding);
                         }
-                        add(&mut settled.accepted, found.accepted);
-                        settled.witnesses.extend(found.witnesses);
+                        add(&mut decided.accepted, found.accepted);
+                        decided.witnesses.extend(found.witnesses);
                     }
                     Err(why) => {
                         for line in batch {
@@ -321,7 +326,7 @@ impl<'a> Place<'a> {
                 }
             }
         }
-        lines.report(&wanted, settled, vain);
+        lines.report(&wanted, decided, vain);
         any
     }
 
@@ -330,11 +335,11 @@ impl<'a> Place<'a> {
         &self,
         requirements: &[Requirement],
         left: Vec<usize>,
-        limits: &PlaceLimits<'_>,
-        settled: &mut Settled,
+        limits: &ProverLimits<'_>,
+        decided: &mut Decided,
     ) {
         let region = self.prover.region();
-        let most = Limits {
+        let maximum = Limits {
             nodes: limits.nodes,
             work: limits.conditions.work,
             deadline: limits.conditions.deadline,
@@ -354,23 +359,29 @@ impl<'a> Place<'a> {
                 if hopeless || limits.conditions.is_over() {
                     return None;
                 }
-                Some(prove(self.network, self.model, requirement, region, &most))
+                Some(prove(
+                    self.network,
+                    self.model,
+                    requirement,
+                    region,
+                    &maximum,
+                ))
             })
             .collect();
         for (r, verdict) in left.into_iter().zip(verdicts) {
             match verdict {
-                Some(Ok(Verdict::Infeasible(found))) => add(&mut settled.accepted, *found),
-                Some(Ok(Verdict::Witness(input))) => settled.witnesses.push(input),
-                Some(Ok(Verdict::Open { bound })) => settled.bounds[r] = Some(bound),
+                Some(Ok(Verdict::Infeasible(found))) => add(&mut decided.accepted, *found),
+                Some(Ok(Verdict::Witness(input))) => decided.witnesses.push(input),
+                Some(Ok(Verdict::Open { bound })) => decided.bounds[r] = Some(bound),
                 None => {}
-                Some(Err(why)) => settled.reasons[r] = Some(why.to_string()),
+                Some(Err(why)) => decided.reasons[r] = Some(why.to_string()),
             }
         }
     }
 }
 
 /// Whether a requirement is about one input and more than one condition on one neuron. The values of
-/// one neuron over a box are an interval, so that one condition settles it.
+/// one neuron over a box are an interval, so that one condition decides it.
 fn is_compound(requirement: &Requirement) -> bool {
     let mut first: Option<Var> = None;
     let mut several = false;

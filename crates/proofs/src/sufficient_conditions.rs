@@ -8,7 +8,7 @@ use deepconcolic_language::{
 };
 use deepconcolic_network::{Point, Trace};
 
-use crate::thresholds::Vain;
+use crate::thresholds::FailedAttempts;
 
 /// A little less than a half, so that two of them are less than the whole.
 const HALF: f64 = 0.499;
@@ -16,22 +16,25 @@ const HALF: f64 = 0.499;
 /// Conditions whose refutation refutes a requirement, judging by the executions of a trace in a network
 /// with so many hidden layers, without those that were asked about in vain. None if there are no such
 /// conditions.
-pub(crate) fn needs(
+pub(crate) fn sufficient_conditions(
     requirement: &Requirement,
     trace: &Trace<f32>,
     hidden: usize,
-    vain: &Vain,
+    vain: &FailedAttempts,
 ) -> Option<Vec<Comparison>> {
     let sight = Sight {
         trace,
         hidden,
         vain,
     };
-    let (_, mut needs) = sight.needs(&requirement.goal().nnf())?;
-    for var in needs.iter_mut().flat_map(|c| &mut c.linear.terms) {
+    let (_, mut sufficient_conditions) = sight.sufficient_conditions(&requirement.goal().nnf())?;
+    for var in sufficient_conditions
+        .iter_mut()
+        .flat_map(|c| &mut c.linear.terms)
+    {
         var.1.input = Input::First;
     }
-    Some(needs)
+    Some(sufficient_conditions)
 }
 
 /// The execution of a trace that meets a requirement on one input, if one does: what shows that the
@@ -88,18 +91,20 @@ pub fn exists(condition: Comparison) -> Requirement {
 struct Sight<'a> {
     trace: &'a Trace<f32>,
     hidden: usize,
-    vain: &'a Vain,
+    vain: &'a FailedAttempts,
 }
 
 /// How near executions come to meeting conditions, and the conditions.
 type Found = (f64, Vec<Comparison>);
 
 impl Sight<'_> {
-    fn needs(&self, formula: &Formula) -> Option<Found> {
+    fn sufficient_conditions(&self, formula: &Formula) -> Option<Found> {
         match formula {
             Formula::Compare(comparison) => self.condition(comparison),
             Formula::And(of) => {
-                let parts = of.iter().filter_map(|part| self.needs(part));
+                let parts = of
+                    .iter()
+                    .filter_map(|part| self.sufficient_conditions(part));
                 parts.min_by(|a, b| a.0.total_cmp(&b.0))
             }
             Formula::Or(of) => self.all(of, of.len()),
@@ -114,7 +119,10 @@ impl Sight<'_> {
 
     /// So many of the parts, those that are furthest from being met.
     fn all(&self, of: &[Formula], count: usize) -> Option<Found> {
-        let mut parts: Vec<Found> = of.iter().filter_map(|part| self.needs(part)).collect();
+        let mut parts: Vec<Found> = of
+            .iter()
+            .filter_map(|part| self.sufficient_conditions(part))
+            .collect();
         if parts.len() < count {
             return None;
         }
@@ -130,7 +138,10 @@ impl Sight<'_> {
                 let linear = comparison.linear.clone();
                 Formula::Compare(Comparison { linear, relation })
             };
-            return self.needs(&Formula::And(vec![side(Relation::Ge), side(Relation::Le)]));
+            return self.sufficient_conditions(&Formula::And(vec![
+                side(Relation::Ge),
+                side(Relation::Le),
+            ]));
         }
         let terms = &comparison.linear.terms;
         let is_neuron = |(_, var): &(f64, Var)| var.point(self.hidden) != Point::Input;
@@ -156,7 +167,7 @@ impl Sight<'_> {
         } else {
             f64::INFINITY
         };
-        let [first, second] = parts.each_ref().map(|part| self.most(part, enough));
+        let [first, second] = parts.each_ref().map(|part| self.maximum(part, enough));
         let nearest = first + second + sign * comparison.linear.constant;
         let strict = matches!(comparison.relation, Relation::Gt | Relation::Lt);
         if nearest > 0.0 || (nearest >= 0.0 && !strict) {
@@ -167,32 +178,32 @@ impl Sight<'_> {
             return needed.then(|| (nearest, vec![comparison.clone()]));
         }
         // The inputs are chosen apart: neither part may exceed what was seen by half of the rest.
-        let needs = parts.into_iter().zip([first, second]).map(|(part, seen)| {
+        let sufficient_conditions = parts.into_iter().zip([first, second]).map(|(part, seen)| {
             let constant = -(seen - HALF * nearest);
             let linear = Linear { constant, ..part };
             let relation = Relation::Ge;
             Comparison { linear, relation }
         });
-        let needs: Vec<Comparison> = needs.collect();
-        let vain = needs.iter().any(|need| self.vain.has(need));
-        (!vain).then_some((nearest, needs))
+        let sufficient_conditions: Vec<Comparison> = sufficient_conditions.collect();
+        let vain = sufficient_conditions.iter().any(|need| self.vain.has(need));
+        (!vain).then_some((nearest, sufficient_conditions))
     }
 
     /// The largest value of a sum, 0 for a sum of nothing; or any value that is more than enough.
-    fn most(&self, linear: &Linear, enough: f64) -> f64 {
+    fn maximum(&self, linear: &Linear, enough: f64) -> f64 {
         if linear.terms.is_empty() {
             return 0.0;
         }
-        let mut most = f64::NEG_INFINITY;
+        let mut maximum = f64::NEG_INFINITY;
         for sample in 0..self.trace.samples() {
             let value = |var: &Var| self.trace.sample(var.point(self.hidden), sample)[var.neuron];
             let terms = linear.terms.iter();
             let terms = terms.map(|(weight, var)| weight * f64::from(value(var)));
-            most = most.max(terms.sum());
-            if most > enough {
+            maximum = maximum.max(terms.sum());
+            if maximum > enough {
                 break;
             }
         }
-        most
+        maximum
     }
 }

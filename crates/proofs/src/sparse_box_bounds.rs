@@ -9,7 +9,7 @@
 use deepconcolic_network::vectorised;
 
 use crate::lanes::{LANES, Lanes, all};
-use crate::lines::{Line, is_settled, lines};
+use crate::lines::{RelaxationLine, is_settled, lines};
 use crate::program::{Curves, Program, Step, Sums};
 
 /// Which sums are read by one curve of the next step and by nothing else, for each step.
@@ -60,13 +60,13 @@ impl Readers {
 struct Bent {
     variable: u32,
     input: u32,
-    low: Line,
-    high: Line,
+    low: RelaxationLine,
+    high: RelaxationLine,
 }
 
 /// A step without what is zero.
 #[derive(Default)]
-struct SlimStep {
+struct SparseStep {
     bent: Vec<Bent>,
     /// Sums that matter: variables and their constants.
     sums: Vec<(u32, f64)>,
@@ -77,10 +77,10 @@ struct SlimStep {
 }
 
 /// A program over one box at a time.
-pub(crate) struct Slim<'a> {
+pub(crate) struct SparseBoxBounds<'a> {
     pub program: &'a Program,
     readers: &'a Readers,
-    steps: Vec<SlimStep>,
+    steps: Vec<SparseStep>,
     /// Whether a variable is 0 all over the box.
     zero: Vec<bool>,
     pub coefficients: Vec<Lanes>,
@@ -89,12 +89,16 @@ pub(crate) struct Slim<'a> {
     open: Vec<usize>,
 }
 
-impl<'a> Slim<'a> {
+impl<'a> SparseBoxBounds<'a> {
     pub fn new(program: &'a Program, readers: &'a Readers) -> Self {
         Self {
             program,
             readers,
-            steps: program.steps.iter().map(|_| SlimStep::default()).collect(),
+            steps: program
+                .steps
+                .iter()
+                .map(|_| SparseStep::default())
+                .collect(),
             zero: vec![false; program.variables],
             coefficients: vec![all(0.0); program.variables],
             constant: all(0.0),
@@ -103,7 +107,7 @@ impl<'a> Slim<'a> {
     }
 
     /// Moves to another box: tightens bounds of units, which must hold there already.
-    pub fn settle(&mut self, ends: &[[f64; 2]], bounds: &mut [[f64; 2]]) {
+    pub fn decide(&mut self, ends: &[[f64; 2]], bounds: &mut [[f64; 2]]) {
         let program = self.program;
         for (at, step) in program.steps.iter().enumerate() {
             if let Step::Curves(curves) = step {

@@ -6,21 +6,21 @@
     reason = "inlined into the function compiled for wide vectors"
 )]
 
-use crate::bounds::backward::{LANES, Lanes, Reach, lowered, most_terms};
+use crate::bounds::backward::{LANES, Lanes, Magnitudes, lowered, max_terms};
 use crate::bounds::cone::{Cone, Curves, Step, Sums};
-use crate::bounds::lines::{Line, is_settled, lines};
+use crate::bounds::lines::{RelaxationLine, is_settled, lines};
 
 /// A curve that is not zero over the box, with its lines.
 struct Bent {
     variable: u32,
     input: u32,
-    low: Line,
-    high: Line,
+    low: RelaxationLine,
+    high: RelaxationLine,
 }
 
 /// What is left of a step.
 #[derive(Default)]
-struct Thin {
+struct SparseStep {
     bent: Vec<Bent>,
     /// Sums that matter, and their constants.
     sums: Vec<(u32, f64)>,
@@ -90,11 +90,11 @@ impl Layouts {
 }
 
 /// A cone over one box at a time.
-pub(crate) struct Narrow<'a> {
+pub(crate) struct BoxBounds<'a> {
     cone: &'a Cone,
     layouts: &'a Layouts,
-    reach: &'a Reach,
-    steps: Vec<Thin>,
+    reach: &'a Magnitudes,
+    steps: Vec<SparseStep>,
     /// Whether a variable is 0 all over the box, or only read by something that is.
     zero: Vec<bool>,
     coefficients: Vec<Lanes>,
@@ -103,13 +103,13 @@ pub(crate) struct Narrow<'a> {
     open: Vec<usize>,
 }
 
-impl<'a> Narrow<'a> {
-    pub fn new(cone: &'a Cone, layouts: &'a Layouts, reach: &'a Reach) -> Self {
+impl<'a> BoxBounds<'a> {
+    pub fn new(cone: &'a Cone, layouts: &'a Layouts, reach: &'a Magnitudes) -> Self {
         Self {
             cone,
             layouts,
             reach,
-            steps: cone.steps.iter().map(|_| Thin::default()).collect(),
+            steps: cone.steps.iter().map(|_| SparseStep::default()).collect(),
             zero: vec![false; cone.variables],
             coefficients: vec![[0.0; LANES]; cone.variables],
             constant: [0.0; LANES],
@@ -320,7 +320,7 @@ impl<'a> Narrow<'a> {
                 mass[lane] += a[lane].abs() * self.reach.size[input];
             }
         }
-        let terms = most_terms(self.cone);
+        let terms = max_terms(self.cone);
         let mut bound = [f64::NEG_INFINITY; LANES];
         for lane in 0..N {
             bound[lane] = lowered(constant[lane], mass[lane], terms);
@@ -344,7 +344,7 @@ mod tests {
 
     /// The cone of all logits, its reach over a region and bounds of its units there, if all its
     /// operators are supported.
-    fn prepared(network: &Network, region: &Region) -> Option<(Cone, Reach, Vec<[f64; 2]>)> {
+    fn prepared(network: &Network, region: &Region) -> Option<(Cone, Magnitudes, Vec<[f64; 2]>)> {
         let outputs = network.elements(Point::Logits);
         let targets: Vec<_> = (0..outputs)
             .map(|k| network.element(Point::Logits, k))
@@ -353,7 +353,7 @@ mod tests {
         context.prepare(&targets).ok()?;
         let cone = Cone::of(network, &targets).ok()?;
         let bounds: Vec<[f64; 2]> = cone.units.iter().map(|unit| context.known[unit]).collect();
-        let mut reach = Reach::of(&cone, region);
+        let mut reach = Magnitudes::of(&cone, region);
         reach.advance(&cone, cone.steps.len(), |unit| bounds[unit]);
         Some((cone, reach, bounds))
     }
@@ -398,7 +398,7 @@ mod tests {
                 continue;
             };
             let layouts = Layouts::of(&cone);
-            let mut narrow = Narrow::new(&cone, &layouts, &reach);
+            let mut narrow = BoxBounds::new(&cone, &layouts, &reach);
             for _ in 0..8 {
                 let width = random.between(0.01, 0.4);
                 let low = random.list(cone.inputs.len(), -0.5, 0.5 - width);
@@ -406,7 +406,7 @@ mod tests {
                 let mut bounds = known.clone();
                 assert!(narrow.settle(&ends, &mut bounds));
                 let mut fresh = known.clone();
-                assert!(Narrow::new(&cone, &layouts, &reach).settle(&ends, &mut fresh));
+                assert!(BoxBounds::new(&cone, &layouts, &reach).settle(&ends, &mut fresh));
                 assert!(bounds == fresh, "what was left of another box shows");
                 let both = bounds.iter().zip(&known);
                 tightened += both.filter(|(now, before)| now[0] > before[0]).count();

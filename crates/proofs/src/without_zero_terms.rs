@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::lines::lines;
 use crate::program::{Curves, Matrix, Program, Step, Sums, transposed};
-use crate::slim::Readers;
+use crate::sparse_box_bounds::Readers;
 
 impl Program {
     /// The same variables with fewer terms, given bounds of the units over a box: terms that are zero
     /// there are left out, and sums that only a curve at zero reads have none.
-    pub fn thinned(&self, bounds: &[[f64; 2]]) -> Self {
+    pub fn without_zero_terms(&self, bounds: &[[f64; 2]]) -> Self {
         let readers = Readers::of(self);
         let mut zero = vec![false; self.variables];
         for curves in self.curves() {
@@ -22,7 +22,7 @@ impl Program {
         let step = |(at, step): (usize, &Step)| match step {
             Step::Sums(sums) => {
                 let idle = |k: usize| readers.of_sum(at, k).is_some_and(|curve| zero[curve]);
-                Step::Sums(sums.thinned(&zero, idle))
+                Step::Sums(sums.without_zero_terms(&zero, idle))
             }
             Step::Curves(curves) => Step::Curves(Curves {
                 first: curves.first,
@@ -42,7 +42,7 @@ impl Program {
 }
 
 impl Sums {
-    fn thinned(&self, zero: &[bool], idle: impl Fn(usize) -> bool) -> Self {
+    fn without_zero_terms(&self, zero: &[bool], idle: impl Fn(usize) -> bool) -> Self {
         let mut rows = Matrix {
             starts: vec![0],
             ..Matrix::default()
