@@ -442,7 +442,7 @@ impl Campaign {
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
         }
-        let setting = stages::Setting {
+        let setting = stages::StageSetting {
             context,
             space: &self.subject.space,
             seeds: &self.subject.seeds,

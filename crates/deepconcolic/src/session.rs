@@ -16,7 +16,7 @@ use deepconcolic_campaign::{
     Campaign, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
 };
 use deepconcolic_criteria::Means;
-use deepconcolic_record::{Entry, Journal, OnDamage, RunFolder, Summary, Times};
+use deepconcolic_record::{Journal, JournalEntry, OnDamage, RunFolder, Summary, Times};
 use serde_json::Value;
 
 use crate::conclude::{Conclusion, Ended};
@@ -178,9 +178,17 @@ impl Session {
         let rng_seed = prepared.settings.rng_seed;
         let campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
             .map_err(Error::Request)?;
-        let rounds = opened.entries.iter().filter_map(Entry::round).cloned();
+        let rounds = opened
+            .entries
+            .iter()
+            .filter_map(JournalEntry::round)
+            .cloned();
         let (late, early) = rounds.partition(|round| round.stage == Stage::Symbolic);
-        let recorded = opened.entries.iter().filter_map(Entry::proof).cloned();
+        let recorded = opened
+            .entries
+            .iter()
+            .filter_map(JournalEntry::proof)
+            .cloned();
         let mut session = Self {
             prepared,
             settings,
@@ -370,7 +378,7 @@ impl Session {
     fn prove(&mut self, when: &When, tell: &mut Listener<'_>) -> Result<(), Error> {
         let prepared = Arc::clone(&self.prepared);
         let means: Arc<Means> = self.campaign.means();
-        let stage = prove::Stage {
+        let stage = prove::ProofStage {
             network: &prepared.network,
             family: prepared.family.as_ref(),
             space: &prepared.space,
@@ -477,7 +485,7 @@ struct When {
 struct Opened {
     folder: Option<RunFolder>,
     journal: Option<Journal>,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     certificates: Box<dyn CertificateStore>,
 }
 

@@ -15,9 +15,9 @@ pub mod vnnlib;
 pub use diagnostic::Diagnostic;
 pub use error::Error;
 pub use requirement::{
-    Activation, Assignment, Bound, Comparison, Evaluator, Family, Formula, Input, InputBox, Inputs,
-    Linear, Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
-    RequirementFile, RequirementSet, TOLERANCE, Var, has_single, with_single,
+    Activation, Assignment, Bound, Comparison, Evaluator, Formula, Input, InputBox, Inputs, Linear,
+    Observations, Quantifier, Ranked, RecordedTest, Recording, Relation, Requirement,
+    RequirementFamily, RequirementFile, RequirementSet, TOLERANCE, Var, has_single, with_single,
 };
 pub use signature::{LayerSignature, Signature};
 pub use vnnlib::Property;

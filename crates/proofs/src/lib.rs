@@ -35,7 +35,7 @@ mod without_zero_terms;
 
 pub use batch::{BatchLimits, Finding, Findings, Prover};
 pub use joint::Jointly;
-pub use prove::{Limits, Verdict, prove};
+pub use prove::{ProofLimits, Verdict, prove};
 pub use region::regions;
 pub use region_prover::{Decided, ProverLimits, RegionProver};
 pub use sufficient_conditions::exists;

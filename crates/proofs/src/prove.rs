@@ -24,7 +24,7 @@ use crate::program::Program;
 
 /// How far a proof may go. Limits count nodes; the deadline is for callers who were given a time.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+pub struct ProofLimits<'a> {
     /// Most parts of the region that are bounded, for each alternative.
     pub nodes: usize,
     /// Most parts times coefficients of the part of the network that matters: a large one gets
@@ -44,7 +44,7 @@ pub struct Limits<'a> {
     pub tolerance: f64,
 }
 
-impl Default for Limits<'_> {
+impl Default for ProofLimits<'_> {
     fn default() -> Self {
         Self {
             nodes: 10_000,
@@ -81,7 +81,7 @@ pub fn prove(
     model: &Digest,
     requirement: &Requirement,
     region: &Region,
-    limits: &Limits<'_>,
+    limits: &ProofLimits<'_>,
 ) -> Result<Verdict, Unsupported> {
     let alternatives = cases(requirement, network, region)?;
     let goal = requirement.goal();
@@ -146,7 +146,7 @@ fn climb(
     network: &Network,
     goal: &Formula,
     alternatives: &[Case],
-    limits: &Limits<'_>,
+    limits: &ProofLimits<'_>,
     batches: usize,
 ) -> Option<Vec<f32>> {
     let boxes = boxes(alternatives);
@@ -188,7 +188,7 @@ fn boxes(cases: &[Case]) -> Vec<Vec<usize>> {
 /// Alternatives over the same box.
 struct CasesOfBox<'a> {
     network: &'a Network,
-    limits: Limits<'a>,
+    limits: ProofLimits<'a>,
     cases: Vec<&'a Case>,
     program: Program,
     conditions: Vec<Vec<Condition>>,
@@ -248,13 +248,13 @@ impl<'a> CasesOfBox<'a> {
     fn new(
         network: &'a Network,
         goal: &Formula,
-        limits: &'a Limits<'a>,
+        limits: &'a ProofLimits<'a>,
         cases: Vec<&'a Case>,
     ) -> Result<Self, Unsupported> {
         let (program, conditions) = program_of(network, &cases)?;
         let executor = |case: &&'a Case| Executor::new(network, goal, case, limits.tolerance);
         let maximum = limits.work / program.terms().max(1);
-        let limits = Limits {
+        let limits = ProofLimits {
             nodes: limits.nodes.min(maximum.max(1)),
             ..*limits
         };

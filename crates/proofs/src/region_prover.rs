@@ -12,7 +12,7 @@ use crate::batch::{BatchLimits, Prover, add};
 use crate::cell::Cells;
 use crate::confirm::inside;
 use crate::joint::{self, Joint, Jointly};
-use crate::prove::{Limits, Verdict, prove};
+use crate::prove::{ProofLimits, Verdict, prove};
 use crate::sufficient_conditions::{exists, shown, sufficient_conditions};
 use crate::thresholds::{FailedAttempts, Thresholds};
 
@@ -339,14 +339,14 @@ impl<'a> RegionProver<'a> {
         decided: &mut Decided,
     ) {
         let region = self.prover.region();
-        let maximum = Limits {
+        let maximum = ProofLimits {
             nodes: limits.nodes,
             work: limits.conditions.work,
             deadline: limits.conditions.deadline,
             // The search before this one has looked for witnesses long enough.
             attacks: 0,
             spent: Some(&self.nodes),
-            ..Limits::default()
+            ..ProofLimits::default()
         };
         let verdicts: Vec<Option<Result<Verdict, Unsupported>>> = left
             .par_iter()

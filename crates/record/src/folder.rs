@@ -9,7 +9,7 @@ use deepconcolic_dataset::write::AtomicFile;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::journal::{Entry, Journal, OnDamage};
+use crate::journal::{Journal, JournalEntry, OnDamage};
 
 /// A folder that this process alone works in, as long as the value lives.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl RunFolder {
         path: &Path,
         settings: &Value,
         on_damage: OnDamage,
-    ) -> Result<(Self, Journal, Vec<Entry>), ArchiveError> {
+    ) -> Result<(Self, Journal, Vec<JournalEntry>), ArchiveError> {
         if !path.join(JOURNAL).exists() {
             if path.join(LOCK).exists() && holds_only(path, is_of_a_start)? {
                 let (folder, journal) = Self::create(path, settings)?;
@@ -68,7 +68,7 @@ impl RunFolder {
 
     /// What the journal of a run holds that nobody works on: its settings, and the rounds it recorded.
     /// Nothing is changed.
-    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<Entry>), ArchiveError> {
+    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<JournalEntry>), ArchiveError> {
         let journal = path.join(JOURNAL);
         if !journal.exists() {
             return Err(ArchiveError::NoPart(path.to_owned()));

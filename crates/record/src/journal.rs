@@ -27,14 +27,14 @@ const DAMAGED: &str = "damaged";
 
 /// A step of a run as it was recorded. It counts nothing but itself: totals are sums over steps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// What it was.
-    pub step: Step,
+    pub step: JournalStep,
     /// Seconds of work since the step before it, or since the sitting began.
     pub seconds: f64,
 }
 
-impl Entry {
+impl JournalEntry {
     /// What it says, as bytes, but for how long it took: the same work has the same.
     pub(crate) fn content(&self) -> Vec<u8> {
         record::encode(&Self {
@@ -46,40 +46,40 @@ impl Entry {
     /// What came into the suite with it: its own round, or that of what proofs found on the way.
     pub fn admitted(&self) -> Option<&Round> {
         match &self.step {
-            Step::Round(round) => Some(round),
-            Step::Proof(proof) => proof.round.as_ref(),
+            JournalStep::Round(round) => Some(round),
+            JournalStep::Proof(proof) => proof.round.as_ref(),
         }
     }
 
     /// The round of the search that it is, if it is one.
     pub fn round(&self) -> Option<&Round> {
         match &self.step {
-            Step::Round(round) => Some(round),
-            Step::Proof(_) => None,
+            JournalStep::Round(round) => Some(round),
+            JournalStep::Proof(_) => None,
         }
     }
 
     /// The question to the provers that it is, if it is one.
-    pub fn proof(&self) -> Option<&Proof> {
+    pub fn proof(&self) -> Option<&ProofRecord> {
         match &self.step {
-            Step::Proof(proof) => Some(proof),
-            Step::Round(_) => None,
+            JournalStep::Proof(proof) => Some(proof),
+            JournalStep::Round(_) => None,
         }
     }
 }
 
 /// What is recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum JournalStep {
     /// A round of the search.
     Round(Round),
     /// A question to the provers, with what came of it.
-    Proof(Proof),
+    Proof(ProofRecord),
 }
 
 /// A question to the provers, with what came of it; what was proven is in the certificate.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Proof {
+pub struct ProofRecord {
     /// A fingerprint of what was asked.
     pub asked: u64,
     /// How many certificates were taken over before it that no step of the journal speaks of.
@@ -139,7 +139,7 @@ impl Journal {
     pub(crate) fn open(
         path: &Path,
         on_damage: OnDamage,
-    ) -> Result<(Self, Value, Vec<Entry>), ArchiveError> {
+    ) -> Result<(Self, Value, Vec<JournalEntry>), ArchiveError> {
         let mut file = File::options()
             .read(true)
             .write(true)
@@ -165,7 +165,7 @@ impl Journal {
 
     /// The settings and rounds of a journal that nobody goes on with. Nothing is changed; what was being
     /// written when the process died is left out.
-    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<Entry>), ArchiveError> {
+    pub(crate) fn read(path: &Path) -> Result<(Value, Vec<JournalEntry>), ArchiveError> {
         let mut file = File::open(path).map_err(ArchiveError::io(path, "open"))?;
         let contents = Contents::read(path, &mut file)?;
         match contents.lost {
@@ -180,9 +180,9 @@ impl Journal {
 
     /// Adds a step; when this returns, it is on disk. A question that nothing came of may be lost with the
     /// machine, though not with the process: there can be thousands, and to ask again costs little.
-    pub fn append(&mut self, entry: &Entry) -> Result<(), ArchiveError> {
+    pub fn append(&mut self, entry: &JournalEntry) -> Result<(), ArchiveError> {
         let bytes = whole_frame(&self.path, self.number, &record::encode(entry))?;
-        let is_vain = |proof: &Proof| !proof.wrote && proof.round.is_none();
+        let is_vain = |proof: &ProofRecord| !proof.wrote && proof.round.is_none();
         let written = self.file.write_all(&bytes);
         let synced = written.and_then(|()| match entry.proof() {
             Some(proof) if is_vain(proof) => Ok(()),
@@ -197,7 +197,7 @@ impl Journal {
 /// What a journal holds.
 struct Contents {
     settings: Value,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     /// Where the last sound frame ends, in bytes.
     sound: u64,
     /// What is damaged behind it, if it is more than a torn end.

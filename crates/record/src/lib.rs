@@ -16,7 +16,7 @@ mod summary;
 pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_adversarial};
 pub use error::{ArchiveError, Lost};
 pub use folder::{RunFolder, differences};
-pub use journal::{Entry, Journal, OnDamage, Proof, Step};
+pub use journal::{Journal, JournalEntry, JournalStep, OnDamage, ProofRecord};
 pub use part::Part;
 pub use provenance::{Misfit, ProvenanceColumns};
 pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};

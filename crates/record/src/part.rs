@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::ArchiveError;
 use crate::folder::RunFolder;
-use crate::journal::Entry;
+use crate::journal::JournalEntry;
 use crate::summary::Summary;
 
 /// What the folder of a run has to offer.
@@ -21,7 +21,7 @@ pub struct Part {
     /// Everything that decides what the run does.
     pub settings: Value,
     /// The steps of its journal.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// What it says of itself, if it came to an end.
     pub summary: Option<Summary>,
     /// Its certificates with their names, in their order.
@@ -64,7 +64,7 @@ impl Part {
 
     /// What came into its suite behind the seeds, in order.
     pub fn rounds(&self) -> impl Iterator<Item = &Round> {
-        self.entries.iter().filter_map(Entry::admitted)
+        self.entries.iter().filter_map(JournalEntry::admitted)
     }
 }
 

@@ -8,7 +8,7 @@ use deepconcolic_check::{Expectation, Region, check, sha256};
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_language::{Property, Requirement, Signature};
 use deepconcolic_network::Network;
-use deepconcolic_proofs::{Limits, Verdict as Proven, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict as Proven, prove};
 
 use crate::error::BenchError;
 use crate::shelf::Shelf;
@@ -208,10 +208,10 @@ fn answer(folder: &Path, instance: &Instance, timeout: f64) -> Result<Ended, Ben
             bytes: 0,
         });
     };
-    let limits = Limits {
+    let limits = ProofLimits {
         nodes: usize::MAX,
         deadline: Some(start + Duration::from_secs_f64(timeout)),
-        ..Limits::default()
+        ..ProofLimits::default()
     };
     let verdict = prove(&network, &digest, &requirement, &region, &limits);
     let seconds = start.elapsed().as_secs_f64();

@@ -7,7 +7,7 @@ use deepconcolic_check::Slot;
 use deepconcolic_geometry::{AllowedRegion, Random};
 use deepconcolic_network::BitSet;
 
-use super::{Proposal, Setting, schedule};
+use super::{Proposal, StageSetting, schedule};
 use crate::ascent::{Climber, Targets, climb};
 use crate::limits::{Limits, Passes};
 
@@ -25,7 +25,7 @@ const COMPANY: (f32, f32) = (8.0, 32.0);
 
 /// The best points that a round's climbers passed.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     round: u64,
     passes: &mut Passes,
     limits: &Limits<'_>,
@@ -54,7 +54,7 @@ pub(super) fn propose(
 }
 
 /// The requirements of each climber, the one it leads with first.
-fn crews(setting: &Setting<'_>, count: usize, random: &mut Random) -> Vec<Vec<Slot>> {
+fn crews(setting: &StageSetting<'_>, count: usize, random: &mut Random) -> Vec<Vec<Slot>> {
     let total = setting.context.open.iter().map(BitSet::count).sum();
     let (fewest, maximum) = COMPANY;
     let sizes: Vec<usize> = (0..count)
@@ -101,7 +101,7 @@ fn pick(open: &[BitSet], ranks: &[usize]) -> Vec<Slot> {
 }
 
 fn climber<'a>(
-    setting: &Setting<'a>,
+    setting: &StageSetting<'a>,
     mut crew: Vec<Slot>,
     random: &mut Random,
 ) -> Option<Climber<'a>> {

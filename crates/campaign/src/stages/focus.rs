@@ -3,7 +3,7 @@
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Confinement;
 
-use super::{Progress, Proposals, Setting, schedule};
+use super::{Progress, Proposals, StageSetting, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
 use deepconcolic_geometry::{AllowedRegion, Random};
@@ -27,7 +27,7 @@ pub(super) fn goes_on(sweeps: usize, open: usize) -> bool {
 /// The best points on the way to the next requirements in line, and which those were. No
 /// requirement means that all open ones were aimed at.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
@@ -59,7 +59,7 @@ pub(super) fn propose(
     })
 }
 
-fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {
+fn climber<'a>(setting: &StageSetting<'a>, slot: Slot, progress: &Progress) -> Option<Climber<'a>> {
     let turn = progress.sweeps;
     let (group, number) = (slot.group as usize, slot.slot as usize);
     let guide = setting.context.guide;
@@ -92,7 +92,7 @@ fn climber<'a>(setting: &Setting<'a>, slot: Slot, progress: &Progress) -> Option
     Some(Climber::new(root, parent, reach, start, targets, random))
 }
 
-impl Setting<'_> {
+impl StageSetting<'_> {
     /// Where a search for a requirement starts: root, parent and point.
     fn start(&self, slot: Slot, confinement: Option<&Confinement>) -> (usize, usize, Vec<f32>) {
         let seed = |number: usize| (number, number, self.seeds.input(number).to_vec());

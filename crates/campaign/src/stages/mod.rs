@@ -36,7 +36,7 @@ pub enum Strategy {
 }
 
 /// What stages look at.
-pub(crate) struct Setting<'a> {
+pub(crate) struct StageSetting<'a> {
     pub context: AscentContext<'a>,
     pub space: &'a SearchSpace,
     pub seeds: &'a Seeds,
@@ -45,7 +45,7 @@ pub(crate) struct Setting<'a> {
     pub ranking: &'a Ranking,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> StageSetting<'a> {
     /// What an engine is asked for.
     fn goal(&self, objectives: &'a [&'a [Objective]], origins: &'a [Origin<'a>]) -> Goal<'a> {
         Goal {
@@ -171,7 +171,7 @@ impl Progress {
     pub fn propose(
         &self,
         stage: Stage,
-        setting: &Setting<'_>,
+        setting: &StageSetting<'_>,
         passes: &mut Passes,
         limits: &Limits<'_>,
     ) -> Option<Proposals> {

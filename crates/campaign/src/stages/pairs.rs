@@ -5,7 +5,7 @@ use deepconcolic_criteria::{Objective, Pairs};
 use deepconcolic_engines::{Found, Origin, supporting};
 use deepconcolic_network::BitSet;
 
-use super::{PairProposal, Progress, Proposals, Setting};
+use super::{PairProposal, Progress, Proposals, StageSetting};
 use crate::limits::{Limits, Passes};
 
 /// Parts of a round, worked on side by side: always as many, so that a run does not depend on the number
@@ -26,7 +26,7 @@ const STEP: usize = 400;
 
 /// Tests for the next pairs in line. No pair tried means that all were.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
@@ -124,7 +124,7 @@ impl Batch {
 
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
 /// test made for one serves the others.
-fn next(setting: &Setting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
+fn next(setting: &StageSetting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
     let open = setting.context.open;
     let (group, first) = open
         .iter()

@@ -4,7 +4,7 @@
 use deepconcolic_engines::{Origin, named};
 use deepconcolic_language::Inputs;
 
-use super::{Progress, Proposal, Proposals, Setting};
+use super::{Progress, Proposal, Proposals, StageSetting};
 use crate::limits::{Limits, Passes};
 
 /// The engine that takes the paper's step.
@@ -14,7 +14,7 @@ const STEP: usize = 64;
 
 /// One step. No requirement tried means that all that are open have failed.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,

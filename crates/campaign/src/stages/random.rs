@@ -2,7 +2,7 @@
 
 use deepconcolic_geometry::{AllowedRegion, Random, SearchSpace};
 
-use super::{Proposal, Setting};
+use super::{Proposal, StageSetting};
 use crate::Inputs;
 use crate::limits::{Limits, Passes};
 use crate::suite::Seeds;
@@ -60,7 +60,7 @@ impl Inputs for Scatter<'_> {
 
 /// The inputs of a round.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     round: u64,
     passes: Passes,
     limits: &Limits<'_>,

@@ -8,7 +8,7 @@ use deepconcolic_language::Inputs;
 use deepconcolic_network::Pass;
 use rayon::prelude::*;
 
-use super::{PairProposal, Progress, Proposal, Proposals, Setting};
+use super::{PairProposal, Progress, Proposal, Proposals, StageSetting};
 use crate::limits::{Limits, Passes};
 
 /// Requirements aimed at in a round.
@@ -36,7 +36,7 @@ struct Aimed {
 
 /// Witnesses of the next requirements in line, and which those were.
 pub(super) fn propose(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     progress: &Progress,
     passes: &mut Passes,
     limits: &Limits<'_>,
@@ -109,7 +109,7 @@ impl Proposals {
 /// For each slot on one input, the seeds nearest to meeting it: what cannot be met round the best test may
 /// be met round another.
 fn more_roots(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     slots: &[Slot],
     maximum: usize,
     passes: &mut Passes,
@@ -152,7 +152,7 @@ fn more_roots(
 
 /// Searches round the best test, then round further seeds.
 fn aim(
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     slot: Slot,
     roots: &[usize],
     limits: &Limits<'_>,
@@ -193,7 +193,7 @@ fn aim(
 }
 
 /// Root, parent and the points whose cells are tried.
-fn starts(setting: &Setting<'_>, slot: Slot, inputs: Inputs) -> (usize, usize, Vec<Vec<f32>>) {
+fn starts(setting: &StageSetting<'_>, slot: Slot, inputs: Inputs) -> (usize, usize, Vec<Vec<f32>>) {
     let seed = |number: usize| setting.seeds.input(number).to_vec();
     match (inputs, setting.ranking.best(slot)) {
         (Inputs::One, Some(best)) => {

@@ -18,7 +18,7 @@ use crate::error::Error;
 pub type Box = (Vec<f64>, Vec<f64>);
 
 /// Boxes within the domain, and what the user should know of them.
-pub struct Boxes {
+pub struct RegionBoxes {
     pub boxes: Vec<Box>,
     pub notes: Vec<String>,
 }
@@ -73,14 +73,14 @@ struct Written {
 
 /// The boxes of an `.npz` file (`lower` and `upper`, a box a row, in the model's layout) or a `.json`
 /// file (a list of `{"lower": number or list, "upper": number or list}`), within the domain.
-pub fn load(path: &Path, domain: &Domain) -> Result<Boxes, Error> {
+pub fn load(path: &Path, domain: &Domain) -> Result<RegionBoxes, Error> {
     let refuse =
         |problem: String| Error::Request(format!("--region {}: {problem}", path.display()));
     let boxes = read(path, domain.lower().len(), &refuse)?;
     if boxes.is_empty() {
         return Err(refuse("it holds no box".into()));
     }
-    let mut all = Boxes {
+    let mut all = RegionBoxes {
         boxes: Vec::new(),
         notes: Vec::new(),
     };

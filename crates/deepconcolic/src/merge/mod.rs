@@ -12,7 +12,7 @@ use std::sync::Arc;
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round};
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Family;
-use deepconcolic_record::{Entry, RunFolder, Step, Summary};
+use deepconcolic_record::{JournalEntry, JournalStep, RunFolder, Summary};
 
 use crate::conclude::Ended;
 use crate::error::Error;
@@ -146,7 +146,7 @@ fn write(
     out: &Path,
     first: &Worker,
     prepared: &Prepared,
-    entries: &[Entry],
+    entries: &[JournalEntry],
     certificates: &[(String, &[u8])],
 ) -> Result<RunFolder, Error> {
     let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
@@ -171,9 +171,9 @@ fn write(
 }
 
 /// A step of a journal that took over a round.
-fn entry(round: Round, seconds: f64) -> Entry {
-    Entry {
-        step: Step::Round(round),
+fn entry(round: Round, seconds: f64) -> JournalEntry {
+    JournalEntry {
+        step: JournalStep::Round(round),
         seconds,
     }
 }

@@ -8,7 +8,7 @@ use deepconcolic_campaign::{
 };
 use deepconcolic_check::{Digest, Slot};
 use deepconcolic_criteria::{Group, Partition};
-use deepconcolic_record::{Entry, Part, RequirementTable, State, SuiteTable, Times};
+use deepconcolic_record::{JournalEntry, Part, RequirementTable, State, SuiteTable, Times};
 
 use super::entry;
 use crate::error::Error;
@@ -80,7 +80,11 @@ impl Worker {
     }
 
     /// Takes its tests into a campaign. Returns the steps for the journal.
-    pub fn join(&self, campaign: &mut Campaign, prepared: &Prepared) -> Result<Vec<Entry>, Error> {
+    pub fn join(
+        &self,
+        campaign: &mut Campaign,
+        prepared: &Prepared,
+    ) -> Result<Vec<JournalEntry>, Error> {
         let mut entries = Vec::new();
         // Time of steps that bring nothing is that of the next that does.
         let mut seconds = 0.0;
@@ -206,7 +210,7 @@ impl Worker {
         for round in self.part.rounds() {
             passes += round.passes;
         }
-        let proofs = self.part.entries.iter().filter_map(Entry::proof);
+        let proofs = self.part.entries.iter().filter_map(JournalEntry::proof);
         (passes, proofs.map(|proof| proof.nodes).sum())
     }
 

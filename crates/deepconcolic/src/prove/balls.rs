@@ -6,7 +6,7 @@ use deepconcolic_proofs::ProverLimits;
 
 use super::Recorder;
 use super::obstacles::LATE;
-use super::work::{Asked, FEW, Work, at};
+use super::work::{AskedRequirement, FEW, Work, at};
 use crate::error::Error;
 
 /// Questions that balls may make together: one for each ball and open requirement.
@@ -25,7 +25,7 @@ impl Work<'_> {
         if self.boxes.len() <= FEW {
             return Ok(());
         }
-        let mut left: Vec<Asked> = Vec::new();
+        let mut left: Vec<AskedRequirement> = Vec::new();
         let mut count = 0;
         for group in 0..self.stage.family.groups().len() {
             let known = self
@@ -94,22 +94,22 @@ impl Work<'_> {
     fn in_ball(
         &mut self,
         number: usize,
-        left: &[Asked],
+        left: &[AskedRequirement],
         among: &[usize],
         limits: &ProverLimits<'_>,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<Vec<usize>, Error> {
         let region = self.boxes[number].clone();
-        let mut place = self.place(&region, campaign);
-        let asked: Vec<Asked> = among.iter().map(|&r| left[r].clone()).collect();
-        self.narrow(&mut place, asked, limits, campaign, record)?;
-        self.proven.nodes += place.nodes();
+        let mut prover = self.prover(&region, campaign);
+        let asked: Vec<AskedRequirement> = among.iter().map(|&r| left[r].clone()).collect();
+        self.narrow(&mut prover, asked, limits, campaign, record)?;
+        self.proven.nodes += prover.nodes();
         let refuted = |&&r: &&usize| self.facts.refute_in(number, &left[r].1);
         Ok(among.iter().filter(refuted).copied().collect())
     }
 }
 
-fn is_open(campaign: &Campaign, (slot, _): &Asked) -> bool {
+fn is_open(campaign: &Campaign, (slot, _): &AskedRequirement) -> bool {
     campaign.ledger().uncovered()[slot.group as usize].contains(slot.slot as usize)
 }

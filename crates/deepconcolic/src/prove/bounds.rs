@@ -12,7 +12,7 @@ use deepconcolic_check::Slot;
 use deepconcolic_criteria::Means;
 use deepconcolic_language::{Formula, Inputs, Requirement, Var};
 
-use super::work::Asked;
+use super::work::AskedRequirement;
 
 /// What is known of one requirement.
 #[derive(Clone, Copy)]
@@ -20,56 +20,59 @@ struct Known {
     /// The largest bound of the places so far.
     maximum: f64,
     /// Which these are, a bit each.
-    places: u64,
+    provers: u64,
 }
 
 /// Bounds by requirement.
 #[derive(Default)]
-pub struct Bounds(BTreeMap<Slot, Known>);
+pub struct RequirementBounds(BTreeMap<Slot, Known>);
 
-impl Bounds {
+impl RequirementBounds {
     /// Enters a bound over one place, by number.
     pub fn enter(
         &mut self,
         slot: Slot,
         requirement: &Requirement,
         bound: f64,
-        place: usize,
+        prover: usize,
         means: &Means,
     ) {
         if let Some(margin) = margin(requirement, means) {
-            self.add(slot, bound + margin, place);
+            self.add(slot, bound + margin, prover);
         }
     }
 
     /// Enters that requirements cannot be met in one place.
-    pub fn enter_refuted(&mut self, refuted: &[Asked], place: usize) {
+    pub fn enter_refuted(&mut self, refuted: &[AskedRequirement], prover: usize) {
         for (slot, _) in refuted {
-            self.add(*slot, 0.0, place);
+            self.add(*slot, 0.0, prover);
         }
     }
 
-    fn add(&mut self, slot: Slot, bound: f64, place: usize) {
+    fn add(&mut self, slot: Slot, bound: f64, prover: usize) {
         let start = Known {
             maximum: 0.0,
-            places: 0,
+            provers: 0,
         };
         let known = self.0.entry(slot).or_insert(start);
         known.maximum = known.maximum.max(bound);
-        known.places |= 1 << place;
+        known.provers |= 1 << prover;
     }
 
     /// Enters a bound over the whole search region; of several the least holds.
     pub fn enter_whole(&mut self, slot: Slot, bound: f32) {
         let maximum = f64::from(bound);
-        let known = self.0.entry(slot).or_insert(Known { maximum, places: 1 });
+        let known = self.0.entry(slot).or_insert(Known {
+            maximum,
+            provers: 1,
+        });
         known.maximum = known.maximum.min(maximum);
     }
 
     /// Keeps what is known of all places, which together hold the search region.
-    pub fn conclude(&mut self, places: usize) {
+    pub fn conclude(&mut self, provers: usize) {
         self.0
-            .retain(|_, known| known.places.count_ones() as usize == places);
+            .retain(|_, known| known.provers.count_ones() as usize == provers);
     }
 
     /// All of them, rounded up.

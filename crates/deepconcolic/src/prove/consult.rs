@@ -5,7 +5,7 @@ use deepconcolic_campaign::{Campaign, FoundPair};
 use deepconcolic_check::{Accepted, Region, Slot};
 use deepconcolic_language::Requirement;
 use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver};
-use deepconcolic_record::Proof;
+use deepconcolic_record::ProofRecord;
 
 use super::Recorder;
 use super::obstacles::LATE;
@@ -63,7 +63,7 @@ impl Work<'_> {
     /// Asks a question, or recalls what came of it. Returns whether either was possible: time may be up.
     pub fn consult(
         &mut self,
-        place: &mut RegionProver<'_>,
+        prover: &mut RegionProver<'_>,
         question: &Question<'_>,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
@@ -71,7 +71,7 @@ impl Work<'_> {
         if question.asked.is_empty() {
             return Ok(true);
         }
-        let asked = question.fingerprint(place.region(), self.stage.admits);
+        let asked = question.fingerprint(prover.region(), self.stage.admits);
         let mut answered = false;
         loop {
             let again = match self.remember(asked, campaign)? {
@@ -92,14 +92,14 @@ impl Work<'_> {
             if !again {
                 self.take_over_all()?;
             }
-            let left = self.left(question, place.region(), campaign, answered);
+            let left = self.left(question, prover.region(), campaign, answered);
             if !left.is_empty() {
-                let mut proof = Proof {
+                let mut proof = ProofRecord {
                     asked,
                     taken_over: self.unheard(),
-                    ..Proof::default()
+                    ..ProofRecord::default()
                 };
-                let accepted = self.ask(place, question, &left, &mut proof, campaign)?;
+                let accepted = self.ask(prover, question, &left, &mut proof, campaign)?;
                 self.enter(question, &proof);
                 // What the user cut short is not recorded: it is tried again.
                 if self.stage.recorded && !again && !self.limits.is_interrupted() {
@@ -140,15 +140,15 @@ impl Work<'_> {
     /// Asks about some requirements of a question, and takes in what is found.
     fn ask(
         &mut self,
-        place: &mut RegionProver<'_>,
+        prover: &mut RegionProver<'_>,
         question: &Question<'_>,
         left: &[usize],
-        proof: &mut Proof,
+        proof: &mut ProofRecord,
         campaign: &mut Campaign,
     ) -> Result<Accepted, Error> {
-        let nodes = place.nodes();
-        let found = self.find(place, question, left);
-        proof.nodes = place.nodes() - nodes;
+        let nodes = prover.nodes();
+        let found = self.find(prover, question, left);
+        proof.nodes = prover.nodes() - nodes;
         proof.wrote = !found.accepted.is_empty();
         proof.bounds = found.bounds;
         proof.reasons = found.reasons;
@@ -165,12 +165,17 @@ impl Work<'_> {
         Ok(found.accepted)
     }
 
-    fn find(&self, place: &mut RegionProver<'_>, question: &Question<'_>, left: &[usize]) -> Found {
+    fn find(
+        &self,
+        prover: &mut RegionProver<'_>,
+        question: &Question<'_>,
+        left: &[usize],
+    ) -> Found {
         let requirements = left.iter().map(|&i| question.asked[i].1.clone());
         let requirements: Vec<Requirement> = requirements.collect();
         match question.how {
             How::Apart(limits) => {
-                let decided = place.decide(&requirements, limits);
+                let decided = prover.decide(&requirements, limits);
                 let bounds = left.iter().zip(decided.bounds);
                 let bounds = bounds.filter_map(|(&i, bound)| Some((i as u32, bound?)));
                 Found {
@@ -183,7 +188,7 @@ impl Work<'_> {
             }
             How::Jointly => {
                 let limits = self.until(BatchLimits::default());
-                let found = place.decide_jointly(&requirements, &limits);
+                let found = prover.decide_jointly(&requirements, &limits);
                 let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
                     let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));
                     let part = (0..self.boxes.len()).find(both)?;
@@ -212,14 +217,14 @@ impl Work<'_> {
     }
 
     /// Enters bounds, and what was in the way.
-    fn enter(&mut self, question: &Question<'_>, proof: &Proof) {
+    fn enter(&mut self, question: &Question<'_>, proof: &ProofRecord) {
         for &(number, bound) in &proof.bounds {
-            if let (Some((Some(slot), requirement)), Some(place)) =
-                (question.asked.get(number as usize), self.place)
+            if let (Some((Some(slot), requirement)), Some(prover)) =
+                (question.asked.get(number as usize), self.prover)
             {
                 let means = self.stage.means;
                 let bounds = &mut self.proven.bounds;
-                bounds.enter(*slot, requirement, bound, place, means);
+                bounds.enter(*slot, requirement, bound, prover, means);
             }
         }
         let slots: Vec<Slot> = question.asked.iter().filter_map(|asked| asked.0).collect();

@@ -14,13 +14,13 @@ mod work;
 
 use std::time::Instant;
 
-use bounds::Bounds;
+use bounds::RequirementBounds;
 use deepconcolic_campaign::{Campaign, Limits, Seeds, Stop};
 use deepconcolic_check::{Accepted, Digest, ProvenFacts, Slot};
 use deepconcolic_criteria::{Family, Means};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network};
-use deepconcolic_record::Proof;
+use deepconcolic_record::ProofRecord;
 use obstacles::Obstacles;
 
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub struct Proven {
     /// nothing is known are empty.
     certificates: Vec<Vec<i32>>,
     /// Upper bounds on the values of requirements.
-    bounds: Bounds,
+    bounds: RequirementBounds,
     /// What was in the way.
     obstacles: Obstacles,
     /// Parts of the region that were bounded.
@@ -123,7 +123,7 @@ impl Proven {
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own about when proofs are tried"
 )]
-pub struct Stage<'a> {
+pub struct ProofStage<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,
     pub space: &'a SearchSpace,
@@ -146,9 +146,9 @@ pub struct Stage<'a> {
 }
 
 /// Takes a question that was asked, with the round that added witnesses.
-pub type Recorder<'r> = dyn FnMut(&Campaign, &Proof) -> Result<(), Error> + 'r;
+pub type Recorder<'r> = dyn FnMut(&Campaign, &ProofRecord) -> Result<(), Error> + 'r;
 
-impl Stage<'_> {
+impl ProofStage<'_> {
     /// Tries everything that is open until time is up, after what is proven already. Questions are handed to
     /// `record`.
     pub fn run(

@@ -16,7 +16,7 @@ use deepconcolic_proofs::{RegionProver, exists};
 use super::Recorder;
 use super::consult::{How, Question};
 use super::obstacles::LATE;
-use super::work::{Asked, FEW, Work, at};
+use super::work::{AskedRequirement, FEW, Work, at};
 use crate::error::Error;
 
 /// Neurons asked about at once.
@@ -42,21 +42,21 @@ impl Work<'_> {
             .map(|(_, _, n)| n.count())
             .sum();
         let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MAX;
-        let places = if each { self.boxes.len() } else { 1 };
-        for number in 0..places {
-            let mut place = if each {
-                self.place(&self.boxes[number], campaign)
+        let provers = if each { self.boxes.len() } else { 1 };
+        for number in 0..provers {
+            let mut prover = if each {
+                self.prover(&self.boxes[number], campaign)
             } else {
-                self.places(campaign).swap_remove(0)
+                self.provers(campaign).swap_remove(0)
             };
             for (layer, change, neurons) in self.changing(pairs, &open) {
                 let obstacles =
-                    self.cannot_change(&mut place, layer, change, &neurons, campaign, record)?;
+                    self.cannot_change(&mut prover, layer, change, &neurons, campaign, record)?;
                 for why in obstacles {
                     self.hinder(&why, layer, pairs, &open);
                 }
             }
-            self.proven.nodes += place.nodes();
+            self.proven.nodes += prover.nodes();
             if each {
                 self.keep_refuted(number, pairs, &mut open);
             }
@@ -93,9 +93,9 @@ impl Work<'_> {
         );
         self.note_obstacle(&why, slots(&untried));
         for number in 0..self.boxes.len() {
-            let mut place = self.place(&self.boxes[number], campaign);
-            self.together(&mut place, number, pairs, &open, campaign, record)?;
-            self.proven.nodes += place.nodes();
+            let mut prover = self.prover(&self.boxes[number], campaign);
+            self.together(&mut prover, number, pairs, &open, campaign, record)?;
+            self.proven.nodes += prover.nodes();
             self.keep_refuted(number, pairs, &mut open);
         }
         self.conclude(pairs, &open);
@@ -127,7 +127,7 @@ impl Work<'_> {
     /// Tries pairs that no single neuron rules out in a box.
     fn together(
         &mut self,
-        place: &mut RegionProver<'_>,
+        prover: &mut RegionProver<'_>,
         number: usize,
         pairs: &dyn Pairs,
         open: &[BitSet],
@@ -165,8 +165,8 @@ impl Work<'_> {
                 };
                 (at(group, slot), requirement)
             });
-            let questions: Vec<Asked> = questions.collect();
-            self.jointly(place, &questions, campaign, record)?;
+            let questions: Vec<AskedRequirement> = questions.collect();
+            self.jointly(prover, &questions, campaign, record)?;
         }
         Ok(())
     }
@@ -207,14 +207,14 @@ impl Work<'_> {
     /// Asks which neurons cannot change. What was in the way of it.
     fn cannot_change(
         &mut self,
-        place: &mut RegionProver<'_>,
+        prover: &mut RegionProver<'_>,
         layer: usize,
         change: Change,
         neurons: &BitSet,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<BTreeSet<String>, Error> {
-        let ranges = place.ranges(layer);
+        let ranges = prover.ranges(layer);
         let asked: Vec<(Option<Slot>, Requirement)> = neurons
             .iter()
             .flat_map(|neuron| questions(layer, neuron, change, ranges[neuron]))
@@ -227,7 +227,7 @@ impl Work<'_> {
                 asked: part,
                 how: How::Apart(&limits),
             };
-            if self.is_over() || !self.consult(place, &question, campaign, record)? {
+            if self.is_over() || !self.consult(prover, &question, campaign, record)? {
                 self.said.insert(LATE.to_owned());
                 break;
             }

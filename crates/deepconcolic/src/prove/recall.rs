@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use deepconcolic_campaign::Campaign;
 use deepconcolic_check::{Certificate, Expectation, Region, check};
-use deepconcolic_record::Proof;
+use deepconcolic_record::ProofRecord;
 
 use super::Proven;
 use super::work::Work;
@@ -17,14 +17,14 @@ use crate::folder::certificates::{CertificateStore, Stored};
 #[derive(Default)]
 pub struct Recall {
     /// Each with the number of the certificate that came of it, if one did.
-    answers: HashMap<u64, VecDeque<(i32, Proof)>>,
+    answers: HashMap<u64, VecDeque<(i32, ProofRecord)>>,
     /// Certificates that the journal has numbered.
     certificates: i32,
 }
 
 impl Recall {
     /// The answers of a journal, in their order.
-    pub fn new(proofs: impl Iterator<Item = Proof>) -> Self {
+    pub fn new(proofs: impl Iterator<Item = ProofRecord>) -> Self {
         let mut recall = Self::default();
         for proof in proofs {
             let number = recall.hear(&proof);
@@ -36,7 +36,7 @@ impl Recall {
 
     /// Counts the certificates of a question that the journal has or gets. Returns the number of the one
     /// that came of it, if one did.
-    pub fn hear(&mut self, proof: &Proof) -> i32 {
+    pub fn hear(&mut self, proof: &ProofRecord) -> i32 {
         let taken_over = i32::try_from(proof.taken_over).unwrap_or(i32::MAX);
         let number = self.certificates.saturating_add(taken_over);
         self.certificates = number.saturating_add(i32::from(proof.wrote));
@@ -48,7 +48,7 @@ impl Recall {
         self.answers.values().any(|answers| !answers.is_empty())
     }
 
-    fn next(&mut self, asked: u64) -> Option<(i32, Proof)> {
+    fn next(&mut self, asked: u64) -> Option<(i32, ProofRecord)> {
         self.answers.get_mut(&asked)?.pop_front()
     }
 }
@@ -60,7 +60,7 @@ pub enum Remembered {
     /// The journal has it, but its certificate is not there: it is asked again, and not recorded again.
     Unwritten,
     /// Everything that came of it; whether some of it is still to be tried.
-    Answer(Box<Proof>),
+    Answer(Box<ProofRecord>),
 }
 
 /// A fingerprint of what provers are asked (FNV-1a).

@@ -8,10 +8,10 @@ use deepconcolic_check::{ProvenFacts, Region, Slot};
 use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver, regions};
 
-use super::bounds::Bounds;
+use super::bounds::RequirementBounds;
 use super::consult::{How, Question};
 use super::obstacles::{LATE, Obstacles};
-use super::{Proven, Recorder, Stage};
+use super::{ProofStage, Proven, Recorder};
 use crate::error::Error;
 
 /// Neurons whose requirements are taken up at once, and requirements of a file.
@@ -35,10 +35,10 @@ pub fn at(group: usize, slot: usize) -> Slot {
 }
 
 /// A requirement and its place.
-pub type Asked = (Slot, Requirement);
+pub type AskedRequirement = (Slot, Requirement);
 
 pub struct Work<'a> {
-    pub stage: &'a Stage<'a>,
+    pub stage: &'a ProofStage<'a>,
     pub limits: &'a Limits<'a>,
     /// The boxes of the search region, each with a point in it.
     pub boxes: Vec<(Region, Vec<f32>)>,
@@ -47,13 +47,13 @@ pub struct Work<'a> {
     /// The number of the next certificate.
     pub number: i32,
     /// The place that bounds are entered for, by number, if they are.
-    pub place: Option<usize>,
+    pub prover: Option<usize>,
     /// What was in the way of questions that belong to no requirement.
     pub said: BTreeSet<String>,
 }
 
 impl<'a> Work<'a> {
-    pub fn new(stage: &'a Stage<'a>, limits: &'a Limits<'a>, mut proven: Proven) -> Self {
+    pub fn new(stage: &'a ProofStage<'a>, limits: &'a Limits<'a>, mut proven: Proven) -> Self {
         let seeds: Vec<Vec<f32>> = stage.seeds.iter().map(<[f32]>::to_vec).collect();
         let boxes = regions(stage.space, &seeds);
         let plain = || boxes.iter().map(|(region, _)| region.clone()).collect();
@@ -68,10 +68,10 @@ impl<'a> Work<'a> {
             // What is open is tried anew.
             proven: Proven {
                 obstacles: Obstacles::default(),
-                bounds: Bounds::default(),
+                bounds: RequirementBounds::default(),
                 ..proven
             },
-            place: None,
+            prover: None,
             said: BTreeSet::new(),
         }
     }
@@ -105,12 +105,12 @@ impl<'a> Work<'a> {
     }
 
     /// Few boxes, ready for questions.
-    pub fn places(&self, campaign: &Campaign) -> Vec<RegionProver<'a>> {
+    pub fn provers(&self, campaign: &Campaign) -> Vec<RegionProver<'a>> {
         let boxes = self.few_boxes();
-        boxes.iter().map(|b| self.place(b, campaign)).collect()
+        boxes.iter().map(|b| self.prover(b, campaign)).collect()
     }
 
-    pub fn place(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> RegionProver<'a> {
+    pub fn prover(&self, region: &(Region, Vec<f32>), campaign: &Campaign) -> RegionProver<'a> {
         let tests = campaign.suite().tests().iter().map(|t| &t.input[..]);
         RegionProver::new(self.stage.network, &self.stage.model, region, tests)
     }
@@ -141,7 +141,7 @@ impl<'a> Work<'a> {
 
     /// Everything that is open, over few boxes.
     pub fn all(&mut self, campaign: &mut Campaign, record: &mut Recorder<'_>) -> Result<(), Error> {
-        let mut places = self.places(campaign);
+        let mut provers = self.provers(campaign);
         for group in 0..self.stage.family.groups().len() {
             let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
             let named = self.named(group, &open);
@@ -156,28 +156,29 @@ impl<'a> Work<'a> {
                     continue;
                 }
                 let mut left = self.asked(group, slots);
-                let mut open: Vec<Asked> = Vec::new();
-                for (number, place) in places.iter_mut().enumerate() {
-                    self.place = Some(number);
+                let mut open: Vec<AskedRequirement> = Vec::new();
+                for (number, prover) in provers.iter_mut().enumerate() {
+                    self.prover = Some(number);
                     // Of what an earlier box leaves open, only a bound is wanted here.
                     let cheap = self.cheap();
-                    let gone = self.narrow(place, open.clone(), &cheap, campaign, record)?;
+                    let gone = self.narrow(prover, open.clone(), &cheap, campaign, record)?;
                     self.proven.bounds.enter_refuted(&gone, number);
                     let limits = self.full();
                     let before = left.clone();
-                    left = self.narrow(place, left, &limits, campaign, record)?;
+                    left = self.narrow(prover, left, &limits, campaign, record)?;
                     self.proven.bounds.enter_refuted(&left, number);
-                    let is_gone = |a: &Asked| left.binary_search_by_key(&a.0, |l| l.0).is_ok();
+                    let is_gone =
+                        |a: &AskedRequirement| left.binary_search_by_key(&a.0, |l| l.0).is_ok();
                     open.extend(before.into_iter().filter(|a| !is_gone(a)));
                 }
-                self.place = None;
+                self.prover = None;
                 for (slot, _) in left {
                     self.refute(slot);
                 }
             }
         }
-        self.proven.nodes += places.iter().map(RegionProver::nodes).sum::<usize>();
-        self.proven.bounds.conclude(places.len());
+        self.proven.nodes += provers.iter().map(RegionProver::nodes).sum::<usize>();
+        self.proven.bounds.conclude(provers.len());
         Ok(())
     }
 
@@ -205,7 +206,7 @@ impl<'a> Work<'a> {
         each
     }
 
-    pub fn asked(&mut self, group: usize, slots: &[usize]) -> Vec<Asked> {
+    pub fn asked(&mut self, group: usize, slots: &[usize]) -> Vec<AskedRequirement> {
         let mut asked = Vec::with_capacity(slots.len());
         for &slot in slots {
             match self.stage.family.requirement(group, slot) {
@@ -219,12 +220,12 @@ impl<'a> Work<'a> {
     /// Of some requirements those that cannot be met in a place.
     pub fn narrow(
         &mut self,
-        place: &mut RegionProver<'_>,
-        asked: Vec<Asked>,
+        prover: &mut RegionProver<'_>,
+        asked: Vec<AskedRequirement>,
         limits: &ProverLimits<'_>,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
-    ) -> Result<Vec<Asked>, Error> {
+    ) -> Result<Vec<AskedRequirement>, Error> {
         let question: Vec<(Option<Slot>, Requirement)> = asked
             .iter()
             .map(|(slot, requirement)| (Some(*slot), requirement.clone()))
@@ -233,16 +234,16 @@ impl<'a> Work<'a> {
             asked: &question,
             how: How::Apart(limits),
         };
-        if !self.consult(place, &question, campaign, record)? {
+        if !self.consult(prover, &question, campaign, record)? {
             self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
         }
-        let is_joint = |(_, r): &Asked| r.inputs == Inputs::Two && limits.nodes > 0;
-        let region = place.region().clone();
-        let refuted = |work: &Self, a: &Asked| work.is_refuted(&region, &a.1);
-        let (mut gone, left): (Vec<Asked>, Vec<Asked>) =
+        let is_joint = |(_, r): &AskedRequirement| r.inputs == Inputs::Two && limits.nodes > 0;
+        let region = prover.region().clone();
+        let refuted = |work: &Self, a: &AskedRequirement| work.is_refuted(&region, &a.1);
+        let (mut gone, left): (Vec<AskedRequirement>, Vec<AskedRequirement>) =
             asked.into_iter().partition(|a| refuted(self, a));
-        let joint: Vec<Asked> = left.into_iter().filter(is_joint).collect();
-        self.jointly(place, &joint, campaign, record)?;
+        let joint: Vec<AskedRequirement> = left.into_iter().filter(is_joint).collect();
+        self.jointly(prover, &joint, campaign, record)?;
         gone.extend(joint.into_iter().filter(|a| refuted(self, a)));
         gone.sort_by_key(|(slot, _)| *slot);
         Ok(gone)
@@ -262,8 +263,8 @@ impl<'a> Work<'a> {
     /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
     pub fn jointly(
         &mut self,
-        place: &mut RegionProver<'_>,
-        asked: &[Asked],
+        prover: &mut RegionProver<'_>,
+        asked: &[AskedRequirement],
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
@@ -275,7 +276,7 @@ impl<'a> Work<'a> {
             asked: &question,
             how: How::Jointly,
         };
-        if !self.consult(place, &question, campaign, record)? {
+        if !self.consult(prover, &question, campaign, record)? {
             self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
         }
         Ok(())

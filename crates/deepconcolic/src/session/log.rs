@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
-use deepconcolic_record::{Entry, Journal, Proof, Step};
+use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
 use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
 use crate::error::Error;
@@ -96,7 +96,7 @@ impl Log {
             Stage::Symbolic | Stage::Pairs | Stage::Paper => &mut times.symbolic,
             _ => &mut times.ascend,
         });
-        self.write(Step::Round(round.clone()))?;
+        self.write(JournalStep::Round(round.clone()))?;
         self.tell_round(campaign, round, tell)
     }
 
@@ -104,11 +104,11 @@ impl Log {
     pub fn hear_proof(
         &mut self,
         campaign: &Campaign,
-        proof: &Proof,
+        proof: &ProofRecord,
         tell: &mut Listener<'_>,
     ) -> Result<(), Error> {
         self.watch.lap(|times| &mut times.prove);
-        self.write(Step::Proof(proof.clone()))?;
+        self.write(JournalStep::Proof(proof.clone()))?;
         tell(Event::Proof {
             nodes: proof.nodes,
             certificate: proof.wrote,
@@ -127,10 +127,10 @@ impl Log {
         }
     }
 
-    fn write(&mut self, step: Step) -> Result<(), Error> {
+    fn write(&mut self, step: JournalStep) -> Result<(), Error> {
         let seconds = self.watch.since_told();
         match &mut self.journal {
-            Some(journal) => Ok(journal.append(&Entry { step, seconds })?),
+            Some(journal) => Ok(journal.append(&JournalEntry { step, seconds })?),
             None => Ok(()),
         }
     }

@@ -7,9 +7,9 @@ use deepconcolic_check::{Bound, Certificate, Digest, Expectation, check, hex, sh
 use deepconcolic_formats::LoadOptions;
 
 use super::folder::{
-    AnswerRecord, CERTIFICATE, COUNTEREXAMPLE, Ends, PROPERTIES, RECORD, property_name, read,
+    AnswerRecord, BoxEnds, CERTIFICATE, COUNTEREXAMPLE, PROPERTIES, RECORD, property_name, read,
 };
-use super::question::{Answer, Asked, read_counterexample};
+use super::question::{Answer, PropertyQuestion, read_counterexample};
 use crate::error::Error;
 use crate::model;
 
@@ -50,7 +50,7 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
     let loaded = deepconcolic_formats::load(&path, &options)?;
     let digest = model::digest(&loaded);
     let property = property_copy(folder)?;
-    let asked = Asked::of(&property, &loaded.network)?;
+    let asked = PropertyQuestion::of(&property, &loaded.network)?;
     let files = Files {
         property,
         certificate: optional(&folder.join(CERTIFICATE))?,
@@ -94,7 +94,7 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 /// Compares everything that a folder says with what is true of the model and the property.
 fn findings(
     record: &AnswerRecord,
-    asked: &Asked<'_>,
+    asked: &PropertyQuestion<'_>,
     digest: &Digest,
     files: &Files,
     network: &deepconcolic_network::Network,
@@ -154,7 +154,7 @@ fn findings(
 /// Compares the fields of the record that do not depend on the verdict.
 fn compare(
     record: &AnswerRecord,
-    asked: &Asked<'_>,
+    asked: &PropertyQuestion<'_>,
     digest: &Digest,
     files: &Files,
     findings: &mut AnswerFindings,
@@ -184,7 +184,7 @@ fn compare(
     );
     same("vacuous", record.vacuous, asked.is_vacuous(), findings);
     same("head", record.head.as_deref(), asked.head(), findings);
-    if record.region != Ends::of(asked) {
+    if record.region != BoxEnds::of(asked) {
         let said = format!("{RECORD}: the box is not that of the property");
         findings.wrong.push(said);
     }
@@ -238,7 +238,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
 
 /// The certificate of an unsat answer.
 fn certificate_of(
-    asked: &Asked<'_>,
+    asked: &PropertyQuestion<'_>,
     network: &deepconcolic_network::Network,
     digest: &Digest,
     bytes: Option<&[u8]>,
@@ -282,7 +282,7 @@ fn certificate_of(
 
 /// The counterexample of a sat answer, run again.
 fn counterexample_of(
-    asked: &Asked<'_>,
+    asked: &PropertyQuestion<'_>,
     network: &deepconcolic_network::Network,
     bytes: Option<&[u8]>,
     findings: &mut AnswerFindings,

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use deepconcolic_check::{Digest, hex};
 use deepconcolic_language::TOLERANCE;
-use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{AnswerRecord, Contents, Ends, absolute, read, text};
-use super::question::{Answer, Asked};
+use super::folder::{AnswerRecord, BoxEnds, Contents, absolute, read, text};
+use super::question::{Answer, PropertyQuestion};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::paths;
@@ -80,12 +80,12 @@ impl VerifyJob {
         let digest = model::digest(&loaded);
         let network = loaded.network;
         let property = read(&self.property)?;
-        let asked = Asked::of(&property, &network)?;
-        let limits = Limits {
+        let asked = PropertyQuestion::of(&property, &network)?;
+        let limits = ProofLimits {
             nodes: usize::MAX,
             deadline: Some(deadline),
             tolerance: TOLERANCE,
-            ..Limits::default()
+            ..ProofLimits::default()
         };
         let verdict = prove(
             &network,
@@ -128,7 +128,7 @@ impl VerifyJob {
 
     fn record(
         &self,
-        asked: &Asked<'_>,
+        asked: &PropertyQuestion<'_>,
         digest: &Digest,
         answer: Answer<'_>,
         notes: &[String],
@@ -153,7 +153,7 @@ impl VerifyJob {
                 Answer::Sat(input) => Some(asked.outside(input)),
                 _ => None,
             },
-            region: Ends::of(asked),
+            region: BoxEnds::of(asked),
             ..AnswerRecord::default()
         }
     }

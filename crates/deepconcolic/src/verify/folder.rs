@@ -8,7 +8,7 @@ use deepconcolic_check::{hex, sha256};
 use deepconcolic_dataset::write::AtomicFile;
 use serde::{Deserialize, Serialize};
 
-use super::question::Asked;
+use super::question::PropertyQuestion;
 use crate::error::Error;
 
 /// The certificate's name in its folder.
@@ -63,7 +63,7 @@ pub struct AnswerRecord {
     pub outside: Option<f64>,
     /// A box that holds all inputs of the property; none if there are none. It is the domain of the answer.
     #[serde(rename = "box")]
-    pub region: Option<Ends>,
+    pub region: Option<BoxEnds>,
     /// The SHA-256 of everything above.
     pub sha256: String,
 }
@@ -71,14 +71,14 @@ pub struct AnswerRecord {
 /// Lowest and highest values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ends {
+pub struct BoxEnds {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
 }
 
-impl Ends {
+impl BoxEnds {
     /// Of all boxes of a property; none if there is none.
-    pub fn of(asked: &Asked<'_>) -> Option<Self> {
+    pub fn of(asked: &PropertyQuestion<'_>) -> Option<Self> {
         (!asked.is_vacuous()).then(|| Self {
             lower: asked.region.lower.clone(),
             upper: asked.region.upper.clone(),

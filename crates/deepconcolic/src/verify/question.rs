@@ -11,7 +11,7 @@ use deepconcolic_network::{Network, Pass, Point};
 use crate::error::Error;
 
 /// A property and the network it is asked of.
-pub struct Asked<'a> {
+pub struct PropertyQuestion<'a> {
     network: &'a Network,
     /// Some input of a box meets the constraints.
     pub requirement: Requirement,
@@ -45,7 +45,7 @@ impl Answer<'_> {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PropertyQuestion<'a> {
     /// Reads the bytes of a property file.
     pub fn of(property: &[u8], network: &'a Network) -> Result<Self, Error> {
         let property = Property::from_bytes(property)?;
@@ -275,10 +275,10 @@ pub fn read_counterexample(
 }
 
 /// The end of a box in each element.
-type Ends<'a> = &'a dyn Fn(usize) -> f64;
+type BoxEnds<'a> = &'a dyn Fn(usize) -> f64;
 
 /// Every box of a property: its lowest and highest values.
-fn each_box(formula: &Formula, visit: &mut dyn FnMut(Ends<'_>, Ends<'_>)) {
+fn each_box(formula: &Formula, visit: &mut dyn FnMut(BoxEnds<'_>, BoxEnds<'_>)) {
     match formula {
         Formula::Within { region, .. } => visit(&|e| region.lower.at(e), &|e| region.upper.at(e)),
         Formula::And(of) | Formula::Or(of) => {

@@ -32,12 +32,12 @@ const STEPS: usize = 2_000_000;
 /// );
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Family<'a> {
+pub struct RequirementFamily<'a> {
     pub(super) set: &'a RequirementSet,
     pub(super) statement: usize,
 }
 
-impl<'a> Family<'a> {
+impl<'a> RequirementFamily<'a> {
     fn statement(&self) -> &'a Statement {
         &self.set.source.statements[self.statement]
     }
@@ -88,7 +88,7 @@ impl<'a> Family<'a> {
 }
 
 /// The statement as the language writes it.
-impl std::fmt::Display for Family<'_> {
+impl std::fmt::Display for RequirementFamily<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.statement().fmt(f)
     }

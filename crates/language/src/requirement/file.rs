@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::syntax::Statement;
-use super::{Family, Requirement, check, family, parser};
+use super::{Requirement, RequirementFamily, check, family, parser};
 use crate::diagnostic::{Fault, Span};
 use crate::error::Error;
 use crate::signature::Signature;
@@ -163,13 +163,13 @@ impl RequirementSet {
     }
 
     /// The statements, each a family.
-    pub fn families(&self) -> impl ExactSizeIterator<Item = Family<'_>> + '_ {
+    pub fn families(&self) -> impl ExactSizeIterator<Item = RequirementFamily<'_>> + '_ {
         (0..self.ends.len()).map(|statement| self.family(statement))
     }
 
-    fn family(&self, statement: usize) -> Family<'_> {
+    fn family(&self, statement: usize) -> RequirementFamily<'_> {
         let set = self;
-        Family { set, statement }
+        RequirementFamily { set, statement }
     }
 
     pub(super) fn len_of(&self, statement: usize) -> usize {

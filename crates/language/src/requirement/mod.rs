@@ -30,7 +30,7 @@ mod value;
 mod arbitrary;
 
 pub use evaluate::Evaluator;
-pub use family::Family;
+pub use family::RequirementFamily;
 pub(crate) use file::decode;
 pub use file::{RequirementFile, RequirementSet};
 pub use formula::{Bound, Formula, InputBox};

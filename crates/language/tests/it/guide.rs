@@ -9,7 +9,7 @@ use std::path::Path;
 
 use deepconcolic_geometry::InputSpace;
 use deepconcolic_language::{
-    Evaluator, Family, RecordedTest, Recording, RequirementFile, Signature,
+    Evaluator, RecordedTest, Recording, RequirementFamily, RequirementFile, Signature,
 };
 
 fn guide() -> String {
@@ -85,7 +85,7 @@ fn table(guide: &str, head: &str) -> Vec<Vec<String>> {
 }
 
 /// `3 of 5`, or `holds` and `does not hold` for a statement that is no family.
-fn outcome(family: &Family<'_>, suite: &Recording) -> String {
+fn outcome(family: &RequirementFamily<'_>, suite: &Recording) -> String {
     let space = InputSpace::default();
     let evaluator = Evaluator::new(suite, &space);
     let members = (0..family.len()).map(|index| family.get(index).unwrap());

@@ -4,7 +4,7 @@ use deepconcolic_check::{Region, sha256};
 use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Binary, Dense, Max, Min, PRelu};
 use deepconcolic_network::{Network, NetworkBuilder, Shape};
-use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use deepconcolic_testing::{Family, Random, network};
 
 /// Slopes of their own for every neuron, and the smaller and the larger of two branches and of a
@@ -49,10 +49,10 @@ fn verdicts_agree_with_dense_sampling() {
                 let text = format!("exists x: v[x][{output},0] - v[x][{output},1] >= {threshold}");
                 let file = RequirementFile::parse(&text).unwrap();
                 let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
-                let limits = Limits {
+                let limits = ProofLimits {
                     few_inputs,
                     nodes: 500,
-                    ..Limits::default()
+                    ..ProofLimits::default()
                 };
                 let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
                 let verdict = verdict.unwrap();
@@ -97,10 +97,10 @@ fn a_condition_that_depends_on_no_input_is_settled_or_left_open() {
         for few_inputs in [0, 100] {
             let file = RequirementFile::parse(&format!("exists x: {condition}")).unwrap();
             let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
-            let limits = Limits {
+            let limits = ProofLimits {
                 few_inputs,
                 nodes: 50,
-                ..Limits::default()
+                ..ProofLimits::default()
             };
             let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
             let refuted = matches!(verdict.unwrap(), Verdict::Infeasible(_));

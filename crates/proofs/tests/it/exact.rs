@@ -5,7 +5,7 @@ use deepconcolic_check::{Region, sha256};
 use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Shape};
-use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use deepconcolic_testing::Random;
 
 /// Weights and biases, layer by layer.
@@ -105,9 +105,9 @@ fn verdicts_are_exact_on_one_input() {
                 let text = format!("exists x: v[x][4,0] >= {threshold}");
                 let set = RequirementFile::parse(&text).unwrap();
                 let set = set.resolve(&Signature::of(&network)).unwrap();
-                let limits = Limits {
+                let limits = ProofLimits {
                     few_inputs,
-                    ..Limits::default()
+                    ..ProofLimits::default()
                 };
                 let asked = set.get(0).unwrap();
                 let verdict = prove(&network, &sha256(b""), &asked, &region, &limits).unwrap();

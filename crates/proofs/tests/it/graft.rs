@@ -4,7 +4,7 @@ use deepconcolic_check::{Expectation, Region, check, sha256};
 use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Shape, graft};
-use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use deepconcolic_testing::Random;
 
 /// Two inputs, two layers of Relus, two outputs; every weight is moved by a random part of `change`.
@@ -40,7 +40,7 @@ fn how_far_two_networks_differ_is_proven_and_refuted() {
             &sha256(b""),
             &requirement,
             &region,
-            &Limits::default(),
+            &ProofLimits::default(),
         );
         (requirement, verdict.unwrap())
     };

@@ -4,7 +4,7 @@
 use deepconcolic_check::{Certificate, Expectation, Region, Rejection, Split, Tree, check, sha256};
 use deepconcolic_language::{Requirement, RequirementFile, Signature};
 use deepconcolic_network::Network;
-use deepconcolic_proofs::{Limits, Verdict, prove};
+use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use deepconcolic_testing::{Family, network};
 
 fn requirement(network: &Network, text: &str) -> Requirement {
@@ -31,10 +31,10 @@ fn certified() -> Vec<(Network, Certificate)> {
         for few_inputs in [0, 100] {
             let network = network(Family::Relu, seed);
             let output = Signature::of(&network).depth();
-            let limits = Limits {
+            let limits = ProofLimits {
                 few_inputs,
                 nodes: 200,
-                ..Limits::default()
+                ..ProofLimits::default()
             };
             let ask = |threshold: f64| {
                 let text = format!("exists x: v[x][{output},0] >= {threshold}");

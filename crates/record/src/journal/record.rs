@@ -6,20 +6,20 @@ use deepconcolic_check::Slot;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Entry, Proof, Step};
+use super::{JournalEntry, JournalStep, ProofRecord};
 
 /// What a proof starts with, where a round has its stage.
 const PROOF: u8 = 0xff;
 
-pub fn encode(entry: &Entry) -> Vec<u8> {
+pub fn encode(entry: &JournalEntry) -> Vec<u8> {
     let mut bytes = Vec::new();
     match &entry.step {
-        Step::Round(round) => {
+        JournalStep::Round(round) => {
             bytes.push(round.stage as u8);
             bytes.extend(entry.seconds.to_le_bytes());
             encode_round(&mut bytes, round);
         }
-        Step::Proof(proof) => {
+        JournalStep::Proof(proof) => {
             bytes.push(PROOF);
             bytes.extend(entry.seconds.to_le_bytes());
             encode_proof(&mut bytes, proof);
@@ -28,7 +28,7 @@ pub fn encode(entry: &Entry) -> Vec<u8> {
     bytes
 }
 
-fn encode_proof(bytes: &mut Vec<u8>, proof: &Proof) {
+fn encode_proof(bytes: &mut Vec<u8>, proof: &ProofRecord) {
     bytes.extend(proof.asked.to_le_bytes());
     bytes.extend((proof.nodes as u64).to_le_bytes());
     bytes.push(u8::from(proof.cut));
@@ -103,7 +103,7 @@ fn length(bytes: &mut Vec<u8>, count: usize) {
     bytes.extend((count as u32).to_le_bytes());
 }
 
-pub fn decode(contents: &[u8]) -> Option<Entry> {
+pub fn decode(contents: &[u8]) -> Option<JournalEntry> {
     let mut rest = Reader(contents);
     let kind = rest.byte()?;
     let seconds = f64::from_le_bytes(rest.take()?);
@@ -111,11 +111,11 @@ pub fn decode(contents: &[u8]) -> Option<Entry> {
         return None;
     }
     let step = if kind == PROOF {
-        Step::Proof(rest.proof()?)
+        JournalStep::Proof(rest.proof()?)
     } else {
-        Step::Round(rest.round(kind)?)
+        JournalStep::Round(rest.round(kind)?)
     };
-    rest.0.is_empty().then_some(Entry { step, seconds })
+    rest.0.is_empty().then_some(JournalEntry { step, seconds })
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn proof(&mut self) -> Option<Proof> {
+    fn proof(&mut self) -> Option<ProofRecord> {
         let asked = u64::from_le_bytes(self.take()?);
         let nodes = self.long()?;
         let (cut, wrote) = (self.flag()?, self.flag()?);
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
             PROOF => None,
             stage => Some(self.round(stage)?),
         };
-        Some(Proof {
+        Some(ProofRecord {
             asked,
             taken_over,
             wrote,

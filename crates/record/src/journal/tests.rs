@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use super::*;
 
 /// Rounds, and now and then a proof with or without one.
-fn entry(number: usize) -> Entry {
+fn entry(number: usize) -> JournalEntry {
     let round = round(number);
-    let proof = |round| Proof {
+    let proof = |round| ProofRecord {
         asked: number as u64 * 0x1234_5678_9abc,
         taken_over: number as u32,
         wrote: number % 2 == 1,
@@ -21,12 +21,12 @@ fn entry(number: usize) -> Entry {
         round,
     };
     let step = match number % 4 {
-        2 => Step::Proof(proof(Some(round))),
-        3 => Step::Proof(proof(None)),
-        _ => Step::Round(round),
+        2 => JournalStep::Proof(proof(Some(round))),
+        3 => JournalStep::Proof(proof(None)),
+        _ => JournalStep::Round(round),
     };
     let seconds = number as f64 * 0.5;
-    Entry { step, seconds }
+    JournalEntry { step, seconds }
 }
 
 fn round(number: usize) -> Round {
@@ -97,7 +97,7 @@ impl Written {
     }
 
     /// Opens the journal with other contents.
-    fn open(&self, bytes: &[u8], on_damage: OnDamage) -> Result<Vec<Entry>, ArchiveError> {
+    fn open(&self, bytes: &[u8], on_damage: OnDamage) -> Result<Vec<JournalEntry>, ArchiveError> {
         std::fs::write(self.path(), bytes).unwrap();
         let (_, settings, entries) = Journal::open(&self.path(), on_damage)?;
         assert_eq!(settings, json!({"a": 1}));
@@ -105,7 +105,7 @@ impl Written {
     }
 }
 
-fn first(count: usize) -> Vec<Entry> {
+fn first(count: usize) -> Vec<JournalEntry> {
     (0..count).map(entry).collect()
 }
 
@@ -234,7 +234,7 @@ fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
     let with = |spoil: &dyn Fn(&mut Round)| {
         let mut round = round(4);
         spoil(&mut round);
-        Step::Round(round)
+        JournalStep::Round(round)
     };
     let infinite = |round: &mut Round| {
         round.tests = vec![Added {
@@ -246,21 +246,21 @@ fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
             },
         }];
     };
-    let bound = Proof {
+    let bound = ProofRecord {
         bounds: vec![(0, f64::NAN)],
-        ..Proof::default()
+        ..ProofRecord::default()
     };
     let senseless = [
-        (Step::Round(round(4)), f64::NAN),
-        (Step::Round(round(4)), -1.0),
+        (JournalStep::Round(round(4)), f64::NAN),
+        (JournalStep::Round(round(4)), -1.0),
         (with(&|round| round.passes.forward = usize::MAX), 1.0),
         (with(&infinite), 1.0),
-        (Step::Proof(bound), 1.0),
+        (JournalStep::Proof(bound), 1.0),
     ];
     for (step, seconds) in senseless {
         let written = Written::new(2);
         let (mut journal, _, _) = Journal::open(&written.path(), OnDamage::Refuse).unwrap();
-        journal.append(&Entry { step, seconds }).unwrap();
+        journal.append(&JournalEntry { step, seconds }).unwrap();
         drop(journal);
         let error = Journal::open(&written.path(), OnDamage::Refuse).unwrap_err();
         let ArchiveError::Lost { good: 2, lost, .. } = error else {
@@ -361,7 +361,7 @@ fn no_contents_of_a_frame_panic() {
         dice.edit(&mut contents);
         if let Some(found) = record::decode(&contents) {
             assert!(found.seconds.is_finite());
-            if let Step::Round(round) = found.step {
+            if let JournalStep::Round(round) = found.step {
                 let mut values = round.tests.iter().flat_map(|test| &test.input);
                 assert!(values.all(|value| value.is_finite()));
             }
