@@ -26,7 +26,7 @@ use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSetti
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Job {
     /// Version of this record; a file with another one is refused.
     #[serde(deserialize_with = "known_format")]
