@@ -212,3 +212,19 @@ fn the_demo_is_a_run_that_can_be_replayed() {
     assert_eq!(replay(&run, &[]).0, 0);
     assert!(run.summary()["coverage"].as_f64().unwrap() > 0.9);
 }
+
+#[test]
+fn a_run_can_be_shown_in_every_form() {
+    let bed = Bed::new();
+    for form in deepconcolic_report::ALL {
+        let flags = [&RUN[..], &["--format", form.name]].concat();
+        let output = bed.command(form.name, IMAGES, &flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(
+            output.stdout.is_empty(),
+            form.name == "quiet",
+            "{}",
+            form.name
+        );
+    }
+}

@@ -19,6 +19,7 @@ fn flags_that_make_no_sense_are_refused_by_name() {
         (&["--strategy", "wild"], &["`wild`", "cascade", "random"]),
         (&["--norm", "l0"], &["--norm l0", "linf, l1 or l2"]),
         (&["--norm", "l7"], &["--norm", "linf, l1, l2"]),
+        (&["--format", "xml"], &["--format", "`xml`", "text, json"]),
         (&["--quantise", "0"], &["--quantise", "255"]),
         (&["--quantise", "70000"], &["--quantise", "65535"]),
         (&["--validity", "nonsense"], &["--validity", "ssim:0.9"]),
