@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use deepconcolic::{Cancel, Event, Job, OnDamage, Partition, SeedRequest, Session, Stop, Summary};
+use deepconcolic::{
+    Cancel, Event, Job, ORACLES, OnDamage, Partition, SeedRequest, Session, Stop, Summary,
+};
 use deepconcolic_report::{ALL as FORMS, Form, Reporter, Saved, form};
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
@@ -59,6 +61,9 @@ pub struct Run {
     /// How near a reference an adversarial test must be (default: as --radius without a value)
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub adversarial_radius: Option<f64>,
+    /// What tests are judged by (see --help for all of them)
+    #[arg(long, value_name = "ORACLE", default_value_t = Job::default().oracle)]
+    pub oracle: String,
     /// Real inputs that tests are judged by (default: the data)
     #[arg(long, value_name = "DATA")]
     pub reference: Option<PathBuf>,
@@ -197,6 +202,7 @@ impl Run {
             radius: self.criterion_parameters.radius()?,
             region: self.region.clone(),
             adversarial_radius: self.adversarial_radius,
+            oracle: self.oracle.clone(),
             reference: self.reference.clone(),
             validity: self.validity.as_deref().map(similarity).transpose()?,
             strategy: self.strategy.clone(),
@@ -240,8 +246,16 @@ impl Run {
 
 /// What the help says of everything that is chosen by name.
 fn tables() -> String {
+    let oracles = ORACLES
+        .iter()
+        .map(|oracle| (oracle.name(), oracle.definition()));
     let forms = FORMS.iter().map(|form| (form.name, form.description));
-    [criteria::help(), section("Forms", forms)].join("\n")
+    [
+        criteria::help(),
+        section("Oracles", oracles),
+        section("Forms", forms),
+    ]
+    .join("\n")
 }
 
 /// A least similarity as the user gives it.

@@ -17,6 +17,7 @@ fn flags_that_make_no_sense_are_refused_by_name() {
         ),
         (&["--seeds", "0"], &["--seeds", "at least 1"]),
         (&["--strategy", "wild"], &["`wild`", "cascade", "random"]),
+        (&["--oracle", "delphi"], &["`delphi`", "robustness"]),
         (&["--norm", "l0"], &["--norm l0", "linf, l1 or l2"]),
         (&["--norm", "l7"], &["--norm", "linf, l1, l2"]),
         (&["--format", "xml"], &["--format", "`xml`", "text, json"]),
