@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use deepconcolic::{CriterionSettings, LipschitzName, Radius, ScopeName};
-use deepconcolic_criteria::{Criterion, Parameters};
+use deepconcolic_criteria::{ALL, Parameters};
 use deepconcolic_geometry::Norm;
 
 use crate::exit::Failure;
@@ -43,11 +43,9 @@ pub struct CriterionArguments {
     /// lipschitz: compare all logits, or that of the seed's label
     #[arg(long, value_enum, default_value_t = OutputArgument::All)]
     lipschitz_output: OutputArgument,
-    /// lipschitz: the norm of both differences: linf, l1 or l2
-    #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = ratio_norm_help())]
     ratio_norm: Norm,
-    /// The norm of distances to seeds: linf, l1, l2, l0 (pixels) or l0-elements
-    #[arg(long, value_name = "NORM", value_parser = norm, default_value = "linf")]
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = norm_help())]
     norm: Norm,
     /// The radius of the region round each seed, in units of the domain's width, or `none`
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
@@ -90,13 +88,32 @@ fn radius(text: &str) -> Result<Option<f64>, Failure> {
     }
 }
 
-/// What the help says about criteria.
+fn norm_help() -> String {
+    let names = Norm::names(|_| true);
+    format!("The norm of distances to seeds: {names}")
+}
+
+fn ratio_norm_help() -> String {
+    let names = Norm::names(|norm| norm.convex().is_ok());
+    format!("lipschitz: the norm of both differences: {names}")
+}
+
+/// What the help says about criteria and norms.
 pub fn help() -> String {
-    let line = |criterion: &&dyn Criterion| {
-        format!("  {:10} {}\n", criterion.name(), criterion.definition())
-    };
-    let lines: String = deepconcolic_criteria::ALL.iter().map(line).collect();
-    format!("Criteria:\n{lines}")
+    let criteria = ALL.iter().map(|c| (c.name(), c.definition()));
+    let norms = Norm::ALL.iter().map(|norm| (norm.name(), norm.help()));
+    format!(
+        "{}\n{}",
+        section("Criteria", criteria),
+        section("Norms", norms)
+    )
+}
+
+/// The entries of a table, as the help lists them: names, and what they mean.
+pub fn section<'a>(title: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let line = |(name, meaning): (&str, &str)| format!("  {name:11} {meaning}\n");
+    let lines: String = entries.map(line).collect();
+    format!("{title}:\n{lines}")
 }
 
 impl CriterionArguments {

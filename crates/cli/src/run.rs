@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use deepconcolic::{Cancel, Event, Job, OnDamage, Partition, SeedRequest, Session, Stop, Summary};
-use deepconcolic_report::{Reporter, Saved, form};
+use deepconcolic::{
+    Cancel, Event, Job, ORACLES, OnDamage, Partition, SeedRequest, Session, Stop, Summary,
+};
+use deepconcolic_report::{ALL as FORMS, Form, Reporter, Saved, form};
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
-use crate::criteria::{self, CriterionArguments};
+use crate::criteria::{self, CriterionArguments, section};
 use crate::exit::{Failure, Status, tell_notes};
 use crate::{Outcome, exit, interrupt};
 
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
-#[command(after_long_help = criteria::help())]
+#[command(after_long_help = tables())]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -59,6 +61,9 @@ pub struct Run {
     /// How near a reference an adversarial test must be (default: as --radius without a value)
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub adversarial_radius: Option<f64>,
+    /// What tests are judged by (see --help for all of them)
+    #[arg(long, value_name = "ORACLE", default_value_t = Job::default().oracle)]
+    pub oracle: String,
     /// Real inputs that tests are judged by (default: the data)
     #[arg(long, value_name = "DATA")]
     pub reference: Option<PathBuf>,
@@ -107,12 +112,15 @@ pub struct Run {
     /// Exit with 1 if there is an adversarial test
     #[arg(long)]
     pub fail_on_adversarial: bool,
-    /// Print nothing but errors
+    /// Print nothing but errors: --format quiet
     #[arg(long)]
     pub quiet: bool,
-    /// Print run.json instead of the summary
+    /// Print run.json instead of the summary: --format json
     #[arg(long)]
     pub json: bool,
+    /// The form in which the run is shown (see --help for all of them; default: text)
+    #[arg(long, value_name = "FORM", conflicts_with_all = ["quiet", "json"])]
+    pub format: Option<String>,
     #[command(flatten)]
     pub criterion_parameters: CriterionArguments,
     #[command(flatten)]
@@ -122,8 +130,7 @@ pub struct Run {
 impl Run {
     /// Runs, saves and reports.
     pub fn run(&self) -> Outcome {
-        let (job, form) = (self.job()?, form(self.form()));
-        let form = form.ok_or_else(|| Failure::Usage("there is no such form".into()))?;
+        let (job, form) = (self.job()?, self.form()?);
         let cancel = interrupt::listen()?;
         self.gate()?;
         let mut reporter = (form.reporter)();
@@ -161,12 +168,20 @@ impl Run {
         Ok(session.save()?)
     }
 
-    fn form(&self) -> &'static str {
-        match (self.json, self.quiet) {
-            (true, _) => "json",
-            (false, true) => "quiet",
-            (false, false) => "text",
-        }
+    fn form(&self) -> Result<&'static Form, Failure> {
+        let name = match (self.format.as_deref(), self.json, self.quiet) {
+            (Some(name), ..) => name,
+            (None, true, _) => "json",
+            (None, false, true) => "quiet",
+            (None, false, false) => return Ok(&FORMS[0]),
+        };
+        form(name).ok_or_else(|| {
+            let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
+            Failure::Usage(format!(
+                "--format: there is no form `{name}`; there are {}",
+                names.join(", ")
+            ))
+        })
     }
 
     /// What is asked, as the library takes it.
@@ -187,6 +202,7 @@ impl Run {
             radius: self.criterion_parameters.radius()?,
             region: self.region.clone(),
             adversarial_radius: self.adversarial_radius,
+            oracle: self.oracle.clone(),
             reference: self.reference.clone(),
             validity: self.validity.as_deref().map(similarity).transpose()?,
             strategy: self.strategy.clone(),
@@ -226,6 +242,20 @@ impl Run {
             _ => Status::of(!gate),
         }
     }
+}
+
+/// What the help says of everything that is chosen by name.
+fn tables() -> String {
+    let oracles = ORACLES
+        .iter()
+        .map(|oracle| (oracle.name(), oracle.definition()));
+    let forms = FORMS.iter().map(|form| (form.name, form.description));
+    [
+        criteria::help(),
+        section("Oracles", oracles),
+        section("Forms", forms),
+    ]
+    .join("\n")
 }
 
 /// A least similarity as the user gives it.

@@ -33,7 +33,10 @@ impl Criterion for Lipschitz {
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let parameters = setting.parameters;
         if parameters.ratio_norm.convex().is_err() {
-            return Err(format!("--ratio-norm must be {}", names_of_convex()));
+            return Err(format!(
+                "--ratio-norm must be {}",
+                Norm::names(|norm| norm.convex().is_ok())
+            ));
         }
         let regions = match parameters.radius {
             None => vec![(Region::Domain, None)],
@@ -64,16 +67,6 @@ impl Criterion for Lipschitz {
             logits: setting.network.layers().len() + 2,
             classes: setting.network.elements(Point::Logits),
         }))
-    }
-}
-
-/// The norms that a ratio can be measured in.
-fn names_of_convex() -> String {
-    let convex = Norm::ALL.into_iter().filter(|norm| norm.convex().is_ok());
-    let names: Vec<&str> = convex.map(|norm| norm.name()).collect();
-    match names.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        all => all.concat(),
     }
 }
 

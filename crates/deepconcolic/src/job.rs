@@ -11,6 +11,7 @@ use deepconcolic_criteria::{Parameters, Partition, Rule};
 use deepconcolic_geometry::Norm;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::oracle;
 use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSettings, ScopeName};
 
 /// What is asked of a run.
@@ -51,6 +52,8 @@ pub struct Job {
     pub region: Option<PathBuf>,
     /// How near a reference an adversarial test must be; without it, the norm's default radius.
     pub adversarial_radius: Option<f64>,
+    /// What tests are judged by: an oracle by name.
+    pub oracle: String,
     /// Real inputs that tests are judged by; without them, the data.
     pub reference: Option<PathBuf>,
     /// Only tests this similar to their seed, from 0 to 1.
@@ -144,6 +147,7 @@ impl Default for Job {
             radius: Radius::default(),
             region: None,
             adversarial_radius: None,
+            oracle: oracle::usual().name().to_owned(),
             reference: None,
             validity: None,
             strategy: STRATEGIES[0].0.to_owned(),

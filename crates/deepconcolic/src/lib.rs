@@ -60,6 +60,7 @@ mod inspect;
 mod job;
 mod merge;
 mod model;
+mod oracle;
 mod plan;
 mod prepare;
 mod prove;
@@ -71,8 +72,8 @@ mod settings;
 mod two_inputs;
 mod verify;
 
-/// What is said of a test.
-pub use deepconcolic_campaign::oracle::Verdict;
+/// What is said of a test, by which oracles.
+pub use deepconcolic_campaign::oracle::{ALL as ORACLES, Oracle, Verdict};
 /// Why a session ended, the stages it goes through, the work it did, and its tests.
 pub use deepconcolic_campaign::{Passes, Stage, Stop, Suite};
 /// One of several parts of the requirements.

@@ -41,7 +41,8 @@ pub fn search_space(
     let norm = settings.parameters.norm;
     if norm.convex().is_err() {
         return Err(Error::Request(format!(
-            "--norm {norm} cannot be searched in this version; use linf, l1 or l2"
+            "--norm {norm} cannot be searched in this version; use {}",
+            Norm::names(|norm| norm.convex().is_ok())
         )));
     }
     let extent = match (boxes, settings.radius) {

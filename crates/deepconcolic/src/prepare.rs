@@ -18,7 +18,7 @@ use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
 };
-use crate::{criterion, model, plan, requirements, samples, two_inputs};
+use crate::{criterion, model, oracle, plan, requirements, samples, two_inputs};
 
 /// What a job works on, read and checked.
 pub struct Prepared {
@@ -62,6 +62,7 @@ impl Job {
         let mut notes = Vec::new();
         self.can_be_named()?;
         plan::strategy(&self.strategy)?;
+        let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
         let criterion = self.criterion.as_deref().map(criterion::find).transpose()?;
         let loaded = model::load(&self.model)?;
@@ -118,6 +119,7 @@ impl Job {
             reference: self.reference.clone(),
             reference_sha256: reference.as_ref().map(hash_samples),
             adversarial_radius: self.judging_radius()?,
+            oracle,
             decision: decision.rule(),
             means: means.layers().to_vec(),
         };

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use deepconcolic_campaign::oracle::Oracle;
 use deepconcolic_check::{Digest, hex, sha256};
 use deepconcolic_criteria::{LipschitzOutput, Parameters, Partition, Rule, Scope, Selection};
 use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::oracle;
 
 /// A requirement file: what errors call it, and what it says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -379,6 +381,13 @@ pub struct Settings {
     /// How near a reference an adversarial test lies at most.
     #[serde(serialize_with = "finite::number")]
     pub adversarial_radius: f64,
+    /// What tests are judged by. Records without it have the usual one.
+    #[serde(
+        default = "oracle::usual",
+        skip_serializing_if = "oracle::is_usual",
+        with = "oracle::by_name"
+    )]
+    pub oracle: &'static dyn Oracle,
     /// How outputs are read; none where nobody has said.
     #[serde(default)]
     pub decision: Option<Rule>,

@@ -64,6 +64,11 @@ impl ProvenanceColumns {
         self.root.len()
     }
 
+    /// The seed that each test was made from, by its number in the data.
+    pub fn roots(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        self.root.iter().map(|&root| usize::try_from(root).ok())
+    }
+
     /// Seeds among the tests.
     pub(crate) fn seeds(&self) -> usize {
         self.parent.iter().filter(|&&p| p < 0).count()

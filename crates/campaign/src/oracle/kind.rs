@@ -1,12 +1,12 @@
-//! What every oracle is: evidence goes in, judgements come out.
+//! What every oracle is: evidence and tests go in, judgements come out.
 
-use std::ops::Deref;
+use std::fmt;
 
 use deepconcolic_criteria::{Decision, Prediction};
 use deepconcolic_geometry::{InputSpace, Norm};
 use deepconcolic_network::Network;
 
-use super::{ALL, Judgement};
+use super::{Judgement, Verdict};
 use crate::Inputs;
 
 /// What a run has to judge its tests by.
@@ -24,62 +24,47 @@ pub struct Evidence<'a> {
     pub decision: &'a Decision,
 }
 
+/// Tests to be judged.
+#[derive(Clone, Copy)]
+pub struct Tests<'a> {
+    /// Their values, one test after another.
+    pub values: &'a [f32],
+    /// What the network says of each.
+    pub predictions: &'a [Prediction],
+    /// The reference that each was made from; none where the seeds are no references.
+    pub roots: &'a [Option<usize>],
+}
+
 /// A way of judging tests, listed in [`ALL`](super::ALL).
-pub trait OracleKind: Sync {
-    /// Its name.
+pub trait Oracle: Sync {
+    /// Its name, on the command line and in saved runs.
     fn name(&self) -> &'static str;
 
     /// What it means to pass, in a sentence.
     fn definition(&self) -> &'static str;
 
+    /// What adversarial tests are, for a report on those that were found: how they lie, and what is wrong.
+    fn adversarial(&self, radius: f64, norm: Norm) -> String;
+
+    /// The verdict on a test that lies so far from the reference it is judged by, and has that one's
+    /// answer or not. A saved suite without its reference data is judged by this alone.
+    fn verdict(&self, distance: f64, radius: f64, agrees: Option<bool>) -> Verdict;
+
     /// What judges tests by this evidence.
     fn judge<'a>(&self, evidence: Evidence<'a>) -> Box<dyn Judge + 'a>;
 }
 
-/// The oracle of a run, with its evidence.
-pub struct Oracle<'a>(Box<dyn Judge + 'a>);
-
-impl<'a> Oracle<'a> {
-    /// The first of the table: tests within `radius` of a reference, measured by the norm in these units, can
-    /// be adversarial.
-    pub fn new(
-        references: &'a dyn Inputs,
-        norm: Norm,
-        units: &'a InputSpace,
-        radius: f64,
-        decision: &'a Decision,
-    ) -> Self {
-        let evidence = Evidence {
-            references,
-            norm,
-            units,
-            radius,
-            decision,
-        };
-        Self(ALL[0].judge(evidence))
-    }
-}
-
-impl<'a> Deref for Oracle<'a> {
-    type Target = dyn Judge + 'a;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.0
+impl fmt::Debug for dyn Oracle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 /// Judges tests.
 pub trait Judge: Sync {
-    /// Judges tests, given one after another with what the network says and a reference that is
-    /// probably near each (see [`nearest`](super::nearest)): a judgement for each.
+    /// A judgement for each test.
     ///
     /// # Panics
-    /// If tests, predictions and hints are not equally many.
-    fn judge(
-        &self,
-        network: &Network,
-        tests: &[f32],
-        predictions: &[Prediction],
-        hints: &[Option<usize>],
-    ) -> Vec<Judgement>;
+    /// If values, predictions and roots are not of equally many tests.
+    fn judge(&self, network: &Network, tests: Tests<'_>) -> Vec<Judgement>;
 }

@@ -2,12 +2,20 @@
 
 mod judgement;
 mod kind;
+#[cfg(test)]
+mod laws;
 mod nearest;
 mod robustness;
+mod truths;
 
 pub use judgement::{Judgement, Verdict};
-pub use kind::{Evidence, Judge, Oracle, OracleKind};
+pub use kind::{Evidence, Judge, Oracle, Tests};
 pub use nearest::{Nearest, nearest};
 
-/// Every oracle; the first is the one of runs.
-pub const ALL: [&dyn OracleKind; 1] = [&robustness::Robustness];
+/// Every oracle; the first is the default.
+pub const ALL: &[&dyn Oracle] = &[&robustness::Robustness];
+
+/// The oracle of a name.
+pub fn find(name: &str) -> Option<&'static dyn Oracle> {
+    ALL.iter().copied().find(|oracle| oracle.name() == name)
+}

@@ -1,6 +1,6 @@
 //! `suite.npz`: every column of every test.
 
-use deepconcolic_campaign::oracle::{Oracle, Verdict};
+use deepconcolic_campaign::oracle::Verdict;
 use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Prediction, Truth};
 use deepconcolic_record::SuiteTable;
@@ -9,7 +9,8 @@ use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::error::Error;
-use crate::{folder, samples};
+use crate::folder;
+use crate::oracle::Court;
 
 const FILE: &str = folder::SUITE;
 
@@ -136,27 +137,26 @@ fn references(
     let radius = settings.adversarial_radius;
     let Some(references) = &origins.references else {
         for test in 0..found.len() {
-            let close = found.reference_distance[test] <= radius;
             let truth = truth(found, test);
             let same = truth.map(|truth| decision.agrees(&audit.predictions[test], &truth));
             found.verdict[test] = if decision.rule().is_some() {
-                Verdict::of(close, same) as u8
+                settings
+                    .oracle
+                    .verdict(found.reference_distance[test], radius, same) as u8
             } else {
                 Verdict::NotJudged as u8
             };
         }
         return Ok(());
     };
-    let inputs = samples::inputs(references, decision)?;
-    let oracle = Oracle::new(&inputs, space.norm, &space.units, radius, decision);
-    // As the run does it: the root is near, if the data are the references.
-    let hints: Vec<Option<usize>> = (0..found.len())
-        .map(|test| match settings.reference {
-            Some(_) => None,
-            None => usize::try_from(found.provenance.root[test]).ok(),
-        })
-        .collect();
-    let judged = oracle.judge(network, &found.x, &audit.predictions, &hints);
+    let court = Court {
+        settings,
+        network,
+        space,
+        decision,
+    };
+    let roots = found.provenance.roots();
+    let judged = court.judge(references, &found.x, &audit.predictions, roots)?;
     found.judge(&judged);
     Ok(())
 }

@@ -344,10 +344,14 @@ fn results(text: &mut String, page: &Page<'_>) {
         }
         text.push('\n');
     }
+    let settings = page.settings;
     let adversarial = match &summary.adversarial {
         Some(bad) => format!(
-            "{} of them adversarial: within {} ({} norm) of a real input, and answered otherwise than that",
-            bad.count, page.settings.adversarial_radius, summary.norm
+            "{} of them adversarial: {}",
+            bad.count,
+            settings
+                .oracle
+                .adversarial(settings.adversarial_radius, settings.parameters.norm)
         ),
         None => "not judged by an oracle, for want of a decision rule".into(),
     };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use deepconcolic_campaign::oracle::{Oracle, Verdict};
+use deepconcolic_campaign::oracle::Verdict;
 use deepconcolic_check::{Audit, Witnesses};
 use deepconcolic_criteria::{Decision, Family, Means, Prediction};
 use deepconcolic_dataset::Samples;
@@ -18,8 +18,9 @@ use super::renumbering::Renumbering;
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::{self, profile_file, region_file};
+use crate::oracle::Court;
 use crate::settings::{ModelSettings, Settings};
-use crate::{model, plan, samples};
+use crate::{model, plan};
 
 /// Which suite is run again, on which model.
 pub struct Replay<'a> {
@@ -312,16 +313,14 @@ fn verdicts(
         out.push("verdicts not judged again: the reference data are not readable".to_owned());
         return Ok(());
     };
-    let inputs = samples::inputs(&references, decision)?;
-    let radius = saved.settings.adversarial_radius;
-    let oracle = Oracle::new(&inputs, space.norm, &space.units, radius, decision);
-    let hints: Vec<Option<usize>> = saved
-        .suite
-        .reference
-        .iter()
-        .map(|&r| usize::try_from(r).ok())
-        .collect();
-    let judged = oracle.judge(network, &saved.suite.x, predictions, &hints);
+    let court = Court {
+        settings: &saved.settings,
+        network,
+        space,
+        decision,
+    };
+    let roots = saved.suite.provenance.roots();
+    let judged = court.judge(&references, &saved.suite.x, predictions, roots)?;
     let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
     let adversarial = |all: &[u8]| {
         let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);

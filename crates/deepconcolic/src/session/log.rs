@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use deepconcolic_campaign::oracle::{Judgement, Oracle, Verdict};
+use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
@@ -13,8 +13,8 @@ use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
 use crate::error::Error;
 use crate::event::{Event, Progress};
 use crate::job::Job;
+use crate::oracle::Court;
 use crate::prepare::Prepared;
-use crate::samples;
 
 /// Tests judged at a time: each time all references are read.
 const JUDGED: usize = 128;
@@ -208,22 +208,17 @@ impl Prepared {
             return Ok(Vec::new());
         }
         let references = self.reference.as_ref().unwrap_or(&self.data);
-        let references = samples::inputs(references, &self.decision)?;
-        let oracle = Oracle::new(
-            &references,
-            self.space.norm,
-            &self.space.units,
-            self.settings.adversarial_radius,
-            &self.decision,
-        );
         let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();
         let predictions: Vec<_> = tests.iter().map(|t| t.prediction.clone()).collect();
-        // The root is near, if the data are the references.
-        let hint = |test: &Test| match self.reference {
-            Some(_) => None,
-            None => Some(self.seeds.index(test.provenance.root)),
+        let roots = tests
+            .iter()
+            .map(|test| Some(self.seeds.index(test.provenance.root)));
+        let court = Court {
+            settings: &self.settings,
+            network: &self.network,
+            space: &self.space,
+            decision: &self.decision,
         };
-        let hints: Vec<Option<usize>> = tests.iter().map(hint).collect();
-        Ok(oracle.judge(&self.network, &inputs, &predictions, &hints))
+        court.judge(references, &inputs, &predictions, roots)
     }
 }

@@ -23,6 +23,16 @@ impl Norm {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|norm| norm.name() == name)
     }
+
+    /// The names of those norms of the table, in words: `linf, l1 or l2`.
+    pub fn names(are_meant: impl Fn(Self) -> bool) -> String {
+        let meant = Self::ALL.into_iter().filter(|&norm| are_meant(norm));
+        let names: Vec<&str> = meant.map(|norm| norm.name()).collect();
+        match names.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            all => all.concat(),
+        }
+    }
 }
 
 impl Deref for Norm {

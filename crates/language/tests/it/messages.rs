@@ -1,5 +1,6 @@
 //! What the user reads when a file is wrong: the place, what is wrong, the way out.
 
+use deepconcolic_geometry::Norm;
 use deepconcolic_language::{Error, Property, RequirementFile, Signature};
 
 fn signature() -> Signature {
@@ -114,12 +115,6 @@ const MISTAKES: &[(&str, usize, &str, &str)] = &[
         "quantify over two: `exists x1, x2: ... dist(x1, x2) <= 0.1`",
     ),
     (
-        "exists a, b: dist[l3](a, b) <= 1",
-        19,
-        "unknown norm `l3`",
-        "did you mean `l1`? there are linf, l1, l2, l0, l0-elements",
-    ),
-    (
         "exists x: exists y: true",
         11,
         "expected a condition, found `exists`",
@@ -206,6 +201,14 @@ fn mistakes_are_pointed_at_and_explained() {
         assert_eq!((at, &*what), (column, message), "{text}");
         assert!(hint.is_empty() || how == hint, "{text}: {how}");
     }
+}
+
+#[test]
+fn an_unknown_norm_is_answered_with_those_of_the_table() {
+    let names = Norm::ALL.map(|norm| norm.name()).join(", ");
+    let (at, what, how) = mistake("exists a, b: dist[l3](a, b) <= 1");
+    assert_eq!((at, &*what), (19, "unknown norm `l3`"));
+    assert_eq!(how, format!("did you mean `l1`? there are {names}"));
 }
 
 #[test]

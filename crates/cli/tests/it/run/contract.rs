@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::bed::{Bed, IMAGES, TABLE, assert_says, count, replay, said};
+use super::bed::{Bed, IMAGES, TABLE, assert_says, check, count, replay, said};
 
 const RUN: [&str; 8] = [
     "--criterion",
@@ -211,4 +211,36 @@ fn the_demo_is_a_run_that_can_be_replayed() {
     let run = super::bed::Left(bed.path("demo/run"));
     assert_eq!(replay(&run, &[]).0, 0);
     assert!(run.summary()["coverage"].as_f64().unwrap() > 0.9);
+}
+
+#[test]
+fn a_run_can_be_judged_by_every_oracle_and_is_checked_by_the_same() {
+    let bed = Bed::new();
+    for (number, oracle) in deepconcolic::ORACLES.iter().enumerate() {
+        let flags = [&RUN[..], &["--oracle", oracle.name()]].concat();
+        let run = bed.run(oracle.name(), IMAGES, &flags);
+        let settings = &run.summary()["settings"];
+        let recorded = settings.get("oracle").and_then(Value::as_str);
+        assert_eq!(recorded, (number > 0).then(|| oracle.name()));
+        let (code, text) = check(&run, &[]);
+        assert_eq!(code, 0, "{oracle:?}: {text}");
+        let (code, text) = replay(&run, &[]);
+        assert_eq!(code, 0, "{oracle:?}: {text}");
+    }
+}
+
+#[test]
+fn a_run_can_be_shown_in_every_form() {
+    let bed = Bed::new();
+    for form in deepconcolic_report::ALL {
+        let flags = [&RUN[..], &["--format", form.name]].concat();
+        let output = bed.command(form.name, IMAGES, &flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(
+            output.stdout.is_empty(),
+            form.name == "quiet",
+            "{}",
+            form.name
+        );
+    }
 }

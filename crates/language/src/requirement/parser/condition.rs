@@ -106,7 +106,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `linf`, `l1`, `l2`, `l0` or `l0-elements`, whose hyphen is a sign of its own.
+    /// The name of a norm; a hyphen in it, as in `l0-elements`, is a sign of its own.
     fn norm(&mut self) -> Checked<Norm> {
         let Kind::Word(word) = self.token.kind else {
             return Err(self.expected("a norm"));
