@@ -52,7 +52,7 @@ impl Means {
             .collect()
     }
 
-    /// All of them, as [`crate::Evaluator::value`] takes them.
+    /// All of them, as [`deepconcolic_language::Evaluator::value`] takes them.
     pub fn layers(&self) -> &[f64] {
         &self.layers
     }

@@ -23,7 +23,7 @@ pub enum Contrast {
     SignChanges,
     /// ap is the same.
     SignStays,
-    /// |u[x2]| is at least this many times |u[x1]|, and u[x1] is not 0.
+    /// `|u[x2]|` is at least this many times `|u[x1]|`, and `u[x1]` is not 0.
     Grows(f64),
 }
 
