@@ -348,6 +348,8 @@ impl Campaign {
 
     /// The one way the state changes. Names of the round must name what is there.
     fn take(&mut self, round: &Round, tests: &[Confirmed], standings: &[Standing]) -> usize {
+        // Rounds of a file or of another worker were resolved before (`restore`, `join`); a round made here
+        // names tests of this suite.
         let numbers = self.resolve(round).expect("a round that fits");
         let mut gain = 0;
         for (provenance, test) in numbers.provenances.into_iter().zip(tests) {

@@ -84,6 +84,7 @@ impl<T: Scalar> Evaluate<T> for PRelu {
         _scratch: &mut Scratch<T>,
     ) {
         let (&[(x, _), (shape, Some(slope))], 0) = (call.inputs, input) else {
+            // Model formats refuse a computed slope by name; whoever builds a network by hand hears it here.
             panic!("the slope of PRelu must be constant");
         };
         let broadcast = Broadcast::new(x, shape);
