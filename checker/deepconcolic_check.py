@@ -16,8 +16,10 @@ What it judges
                   1e-4 of it) and meets its conditions when run here
   run             every entry of every certificate; the boxes of the run; that every infeasible row of requirements.npz
                   for nc, nbc, snac and kmnc follows in every box by the first rows of the table "What follows"
-What it does not judge is printed, with counts: certificates about the output of a final Softmax or Sigmoid, entries about executions alone (their proof is one execution by the tool
-itself), infeasible rows of other criteria, the suite, and everything else in the folder.
+A folder with a certificate of version 3 (balls of l0 and l0-elements: limits on how many positions change) is not judged, and
+that is said. What else it does not judge is printed, with counts: certificates about the output of a final Softmax or Sigmoid, entries about executions alone (their proof is one execution by the tool
+itself), infeasible rows of other criteria, the suite, and everything else in the folder. A folder with bounds of how
+steep a network is (run --criterion lipschitz) is not judged either.
 
 How it computes. The model becomes variables: inputs, sums of earlier variables, and kinked curves of one variable, numbered in
 the file's own element order; reshapes, transposes, slices and concatenations only move numbers of variables about.
@@ -126,6 +128,10 @@ def read_certificate(data):
         raise Rejected("the seal is broken")
     r = Bytes(data[:-32])
     magic = bytes(r.raw(8))
+    if magic == b"DCCERT3\n":
+        raise NotCovered("a certificate of version 3, about inputs of which few positions may change")
+    if magic == b"DCSLOPE1":
+        raise NotCovered("bounds of how steep a network is")
     if magic != b"DCCERT2\n":
         raise Rejected("it does not begin as a certificate of version 2")
     model = bytes(r.raw(32)).hex()

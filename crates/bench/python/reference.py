@@ -5,6 +5,7 @@ Numbers travel in .npy files. One model is loaded at a time.
 
 import json
 import math
+import resource
 import sys
 import time
 
@@ -70,11 +71,18 @@ class Server:
         source = self.path
         if command["dynamic"]:
             source = dynamic_batch(onnx.load(self.path)).SerializeToString()
+        start = time.perf_counter()
         self.session = onnxruntime.InferenceSession(
             source, options, providers=["CPUExecutionProvider"]
         )
         self.input = self.session.get_inputs()[0]
-        return {}
+        return {"seconds": time.perf_counter() - start}
+
+    def memory(self, command):
+        """Bytes of this process that are in memory."""
+        with open("/proc/self/statm") as numbers:
+            pages = int(numbers.read().split()[1])
+        return {"bytes": pages * resource.getpagesize()}
 
     def read(self, command):
         kinds = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64}

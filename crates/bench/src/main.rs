@@ -1,7 +1,7 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
 //! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
 //! paper's, `-- symbolic` the engines that search by linear programs,
-//! `-- proofs` verdicts beside those of other tools.
+//! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -15,6 +15,9 @@ mod deviation;
 mod error;
 mod inputs;
 mod job;
+mod l0;
+mod large;
+mod lipschitz;
 mod memory;
 mod peak;
 mod proofs;
@@ -58,6 +61,8 @@ enum Command {
     Campaign(Campaign),
     /// Verdicts on properties, and neurons that cannot be active.
     Proofs(Proofs),
+    /// How steep networks are near images: random pairs, the paper's search, ours, and certified bounds.
+    Lipschitz(Lipschitz),
 }
 
 #[derive(Args)]
@@ -68,6 +73,9 @@ struct Runtime {
     /// Only this part.
     #[arg(long)]
     only: Option<Part>,
+    /// Of the large networks, only those whose names contain this text.
+    #[arg(long, default_value = "")]
+    named: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,6 +86,8 @@ enum Part {
     Speed,
     /// Bytes of a trace.
     Memory,
+    /// Networks of the size that people deploy: times, loading, memory.
+    Large,
 }
 
 #[derive(Args)]
@@ -112,6 +122,9 @@ struct Symbolic {
     /// Only this part.
     #[arg(long)]
     only: Option<SymbolicPart>,
+    /// Of the test set, the first so many images, where each is attacked.
+    #[arg(long, default_value_t = 100)]
+    images: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -122,6 +135,8 @@ enum SymbolicPart {
     Layer,
     /// Nearest witnesses, and the paper's program.
     Nearest,
+    /// Nearest adversarial inputs beside projected gradient steps.
+    NearestAdversarial,
 }
 
 impl Symbolic {
@@ -139,6 +154,9 @@ impl Symbolic {
         }
         if wants(SymbolicPart::Nearest) {
             verdicts.extend(symbolic::nearest(&shelf)?);
+        }
+        if wants(SymbolicPart::NearestAdversarial) {
+            verdicts.extend(symbolic::nearest_adversarial(&shelf, self.images)?);
         }
         Ok(verdict::summarise(&verdicts))
     }
@@ -172,6 +190,16 @@ enum CampaignPart {
     Strategies,
     /// kill -9, fifty times.
     Kills,
+    /// With tests of at most 100 pixels: neurons of the paper's MNIST network.
+    L0Nc,
+    /// Neurons of the paper's CIFAR-10 network.
+    L0Cifar,
+    /// Neuron boundaries.
+    L0Nbc,
+    /// Sign-sign pairs of a dense network.
+    L0Ssc,
+    /// The paper's search for few pixels against the cascade.
+    L0Strategies,
 }
 
 #[derive(Args)]
@@ -200,6 +228,12 @@ struct Proofs {
     /// The radius round the paper's seed.
     #[arg(long, default_value_t = 0.3)]
     radius: f64,
+    /// Most images whose steepness is bounded, or of which pixels are changed.
+    #[arg(long, default_value_t = usize::MAX)]
+    images: usize,
+    /// Only models with this in their names, of those two.
+    #[arg(long)]
+    model: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -214,6 +248,10 @@ enum ProofsPart {
     Mlp,
     /// Pairs of neurons of a small network.
     Pairs,
+    /// How steep networks are at most.
+    Slopes,
+    /// One changed pixel of the first test images.
+    Pixels,
 }
 
 impl Proofs {
@@ -264,6 +302,77 @@ impl Proofs {
         if wants(ProofsPart::Pairs) {
             verdicts.extend(proofs::pairs(&shelf)?);
         }
+        let steepness = [
+            ("mnist_mlp_32_16_logits.onnx", 50, 3.0),
+            ("mnist_mlp_100x2_logits.onnx", 50, 10.0),
+            ("mnist_complicated_logits.onnx", 2, f64::INFINITY),
+            ("cifar10_complicated_logits.onnx", 2, f64::INFINITY),
+        ];
+        for (model, images, wanted) in steepness {
+            let asked = proofs::Steepness {
+                model,
+                images: images.min(self.images),
+                wanted,
+            };
+            if wants(ProofsPart::Slopes) && self.model.as_ref().is_none_or(|m| model.contains(m)) {
+                verdicts.extend(proofs::slopes(&shelf, &asked)?);
+            }
+        }
+        if wants(ProofsPart::Pixels) {
+            let plans = [
+                ("mnist_mlp_100x2_logits.onnx", usize::MAX, 0.98),
+                // Bounds over the whole image take minutes here: what one pixel does is found, little is excluded.
+                ("mnist_complicated_logits.onnx", 1, 0.0),
+            ];
+            for (model, proofs, wanted) in plans {
+                if self.model.as_ref().is_some_and(|m| !model.contains(m)) {
+                    continue;
+                }
+                let plan = proofs::PixelPlan {
+                    model,
+                    images: self.images.min(100),
+                    proofs,
+                    nodes: 20_000,
+                    seconds: 60,
+                    wanted,
+                };
+                verdicts.extend(proofs::pixels(&shelf, &plan)?);
+            }
+        }
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
+#[derive(Args)]
+struct Lipschitz {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only networks whose name contains this text.
+    #[arg(long, default_value = "")]
+    named: String,
+    /// Images of each network.
+    #[arg(long, default_value_t = 50)]
+    images: usize,
+    /// Random pairs an image. The paper drew 1,000,000: hours for the convolutional networks.
+    #[arg(long, default_value_t = 10_000)]
+    random_pairs: usize,
+    /// Seconds for the proofs of each network that has some.
+    #[arg(long, default_value_t = 600.0)]
+    proofs: f64,
+}
+
+impl Lipschitz {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let plan = lipschitz::Plan {
+            images: self.images,
+            random_pairs: self.random_pairs,
+            proofs: self.proofs,
+        };
+        let verdicts = lipschitz::run(&shelf, &plan, &self.named)?;
         Ok(verdict::summarise(&verdicts))
     }
 }
@@ -290,6 +399,9 @@ impl Runtime {
         }
         if wants(Part::Memory) {
             verdicts.extend(memory::run(&shelf, &mut reference)?);
+        }
+        if wants(Part::Large) {
+            verdicts.extend(large::run(&self.named)?);
         }
         Ok(verdict::summarise(&verdicts))
     }
@@ -353,6 +465,17 @@ impl Campaign {
         if wants(CampaignPart::Kills) {
             verdicts.extend(campaign::kills()?);
         }
+        for (part, run) in [
+            (CampaignPart::L0Nc, l0::nc as fn(&Shelf) -> _),
+            (CampaignPart::L0Cifar, l0::cifar),
+            (CampaignPart::L0Nbc, l0::nbc),
+            (CampaignPart::L0Ssc, l0::ssc),
+            (CampaignPart::L0Strategies, l0::strategies),
+        ] {
+            if wants(part) {
+                verdicts.extend(run(&shelf)?);
+            }
+        }
         Ok(verdict::summarise(&verdicts))
     }
 }
@@ -369,6 +492,7 @@ fn main() -> ExitCode {
         Command::Symbolic(symbolic) => symbolic.run(),
         Command::Campaign(campaign) => campaign.run(),
         Command::Proofs(proofs) => proofs.run(),
+        Command::Lipschitz(lipschitz) => lipschitz.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

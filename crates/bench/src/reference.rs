@@ -84,6 +84,17 @@ impl Reference {
         Ok(())
     }
 
+    /// The same, and the seconds that it took.
+    pub fn load_timed(&mut self, model: &Path, threads: usize) -> Result<f64, BenchError> {
+        let command = json!({"do": "load", "model": model, "threads": threads, "dynamic": false});
+        self.field(&command, "seconds")
+    }
+
+    /// Bytes of the process that are in memory.
+    pub fn memory(&mut self) -> Result<usize, BenchError> {
+        self.field(&json!({"do": "memory"}), "bytes")
+    }
+
     /// The answers of the loaded model to samples, run one at a time.
     pub fn run(&mut self, network: &Network, inputs: &[f32]) -> Result<Vec<f32>, BenchError> {
         self.answers_to("run", network, inputs)

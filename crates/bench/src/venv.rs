@@ -31,11 +31,14 @@ pub fn python() -> Result<PathBuf, BenchError> {
     Ok(python)
 }
 
-/// Beside the profile's folder this program was built in.
 fn folder() -> Result<PathBuf, BenchError> {
+    Ok(target()?.join("onnxruntime-venv"))
+}
+
+/// Beside the profile's folder this program was built in.
+pub fn target() -> Result<PathBuf, BenchError> {
     let program = std::env::current_exe()?;
-    let target = program.ancestors().nth(2).unwrap_or(&program);
-    Ok(target.join("onnxruntime-venv"))
+    Ok(program.ancestors().nth(2).unwrap_or(&program).to_owned())
 }
 
 fn interpreter(folder: &Path) -> PathBuf {
@@ -53,7 +56,7 @@ fn imports(python: &Path) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
-fn run(command: &mut Command) -> Result<(), BenchError> {
+pub fn run(command: &mut Command) -> Result<(), BenchError> {
     let output = match command.output() {
         Ok(output) if output.status.success() => return Ok(()),
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),

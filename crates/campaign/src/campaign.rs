@@ -26,6 +26,7 @@ use crate::limits::{Limits, Passes};
 use crate::provenance::{Provenance, Stage};
 use crate::ranking::Ranking;
 use crate::stages::{self, Strategy};
+use crate::steepest::Steepest;
 use crate::suite::{Seeds, Suite};
 
 /// Inputs of the data that the means of layers are taken over, spread evenly.
@@ -164,6 +165,8 @@ pub struct Campaign {
     rng_seed: u64,
     suite: Suite,
     ledger: Ledger,
+    /// The steepest pair of each region, for a family of ratios.
+    steepest: Steepest,
     passes: Passes,
     progress: stages::Progress,
     ranking: Ranking,
@@ -188,6 +191,7 @@ impl Campaign {
         limits: &Limits<'_>,
     ) -> Result<Self, String> {
         match (subject.family.pairs(), strategy) {
+            _ if subject.family.ratios().is_some() => {}
             (None, _) => {
                 subject.family.guide()?;
             }
@@ -203,6 +207,7 @@ impl Campaign {
             rng_seed,
             suite: Suite::default(),
             ledger: Ledger::new(family.as_ref()),
+            steepest: Steepest::new(family.as_ref()),
             passes: Passes {
                 forward: sampled,
                 ..Passes::default()
@@ -277,6 +282,11 @@ impl Campaign {
         &self.claims
     }
 
+    /// The steepest pair of each region, for a family of ratios.
+    pub fn steepest(&self) -> &Steepest {
+        &self.steepest
+    }
+
     /// Why some requirements cannot be handled by the engines, each once.
     pub fn reasons(&self) -> &[String] {
         &self.reasons
@@ -294,25 +304,43 @@ impl Campaign {
         }
     }
 
-    /// Judges pairs of tests, of which a round that has these tests is the first to speak.
-    fn stand(&self, pairs: &[AddedPair], new: &[Added]) -> Result<Vec<Standing>, String> {
-        let judge = PairJudge {
+    fn judge(&self) -> PairJudge<'_> {
+        PairJudge {
             network: &self.subject.network,
             family: self.subject.family.as_ref(),
             space: &self.subject.space,
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
-        };
-        let claims = pairs.iter().map(|pair| self.numbered(pair, new.len()));
-        let claims: Vec<PairClaim> = claims.collect::<Result<_, _>>()?;
+        }
+    }
+
+    /// A test by the number that it has once a round with these tests is taken.
+    fn input<'b>(&'b self, new: &'b [Added], test: u32) -> &'b [f32] {
         let known = self.suite.tests();
-        judge.judge(
-            &claims,
-            &|test| match (test as usize).checked_sub(known.len()) {
-                Some(number) => &new[number].input,
-                None => &known[test as usize].input,
-            },
-        )
+        match (test as usize).checked_sub(known.len()) {
+            Some(number) => &new[number].input,
+            None => &known[test as usize].input,
+        }
+    }
+
+    fn numbers(&self, pairs: &[AddedPair], new: &[Added]) -> Result<Vec<PairClaim>, String> {
+        let claims = pairs.iter().map(|pair| self.numbered(pair, new.len()));
+        claims.collect()
+    }
+
+    /// Judges pairs of tests, of which a round that has these tests is the first to speak.
+    fn stand(&self, pairs: &[AddedPair], new: &[Added]) -> Result<Vec<Standing>, String> {
+        let claims = self.numbers(pairs, new)?;
+        self.judge().judge(&claims, &|test| self.input(new, test))
+    }
+
+    /// How steep the network is between the two tests of each pair, for a family of ratios.
+    fn slopes(&self, pairs: &[AddedPair], new: &[Added]) -> Vec<Option<f64>> {
+        if self.subject.family.ratios().is_none() {
+            return Vec::new();
+        }
+        let claims = self.numbers(pairs, new).unwrap_or_default();
+        self.judge().slopes(&claims, &|test| self.input(new, test))
     }
 
     /// A pair by the numbers that its tests have once a round with so many tests is taken.
@@ -356,6 +384,7 @@ impl Campaign {
             gain += self.ledger.enter(test);
             self.suite.add(test, provenance);
         }
+        self.measure_slopes(&numbers.pairs);
         for (claim, &standing) in numbers.pairs.into_iter().zip(standings) {
             let gained = self.ledger.enter_pair(claim.slot, standing);
             gain += usize::from(gained == Standing::Firm);
@@ -370,6 +399,17 @@ impl Campaign {
         self.fresh = tests.len();
         self.progress.take(round);
         gain
+    }
+
+    /// Takes note of how steep pairs are, which are in the suite by now.
+    fn measure_slopes(&mut self, claims: &[PairClaim]) {
+        if self.subject.family.ratios().is_none() {
+            return;
+        }
+        let slopes = self.judge().slopes(claims, &|test| self.input(&[], test));
+        for (claim, slope) in claims.iter().zip(slopes) {
+            self.steepest.enter(claim, slope);
+        }
     }
 
     /// The stage that works next, if any is left.
@@ -439,7 +479,7 @@ impl Campaign {
             open: self.ledger.open(),
         };
         let mut passes = self.passes;
-        if !matches!(stage, Stage::Random | Stage::Pairs) {
+        if !matches!(stage, Stage::Random | Stage::Pairs | Stage::Slopes) {
             self.ranking.update(&context, &self.suite);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
@@ -450,6 +490,7 @@ impl Campaign {
             seeds: &self.subject.seeds,
             suite: &self.suite,
             rng_seed: self.rng_seed,
+            strategy: self.strategy,
             ranking: &self.ranking,
         };
         let found = self

@@ -19,6 +19,7 @@ mod requirements;
 pub mod sanity;
 mod selection;
 mod stages;
+mod steepest;
 mod suite;
 
 pub use answers::{Accuracy, Answers};
@@ -33,4 +34,5 @@ pub use provenance::{Provenance, Stage};
 pub use requirements::{Answer, answer};
 pub use selection::{Choice, first_seeds, given_seeds};
 pub use stages::{Scatter, Strategy};
+pub use steepest::Steepest;
 pub use suite::{Seeds, Suite, Test};

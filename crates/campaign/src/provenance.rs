@@ -27,11 +27,13 @@ pub enum Stage {
     Prove = 7,
     /// Taken over from another campaign. Its rounds have this stage; their tests keep their own.
     Merge = 8,
+    /// Two inputs between which the network is steep.
+    Slopes = 9,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Measure,
         Self::Ascend,
         Self::Focus,
@@ -41,6 +43,7 @@ impl Stage {
         Self::Paper,
         Self::Prove,
         Self::Merge,
+        Self::Slopes,
     ];
 
     /// What it is called in output.
@@ -55,6 +58,7 @@ impl Stage {
             Self::Paper => "paper",
             Self::Prove => "prove",
             Self::Merge => "merge",
+            Self::Slopes => "slopes",
         }
     }
 

@@ -14,6 +14,7 @@ REGION = (LIB, "region")
 INFERENCE = (LIB, "inference::small")
 RUN = (IT, "executions::")
 REJECT = (IT, "rejections::")
+SLOPES = (IT, "slopes::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -84,6 +85,10 @@ MUTANTS = [
     ("ends of a ball are rounded to nearest", "region.rs", "(centre - reach - slack).next_down()", "(centre - reach)", REGION),
     ("ends of a ball are rounded inward", "region.rs", "(centre - reach - slack).next_down()", "(centre - reach + slack)", REGION),
     ("widths are ignored", "region.rs", "radius * width", "radius", REGION),
+    # Slopes between two inputs.
+    ("rounding counts as a slope", "slope.rs", "lower[output] - upper[each + output]", "upper[output] - lower[each + output]", SLOPES),
+    ("inputs outside the region have slopes there", "slope.rs", "ratio.region.contains(input, space)", "ratio.region.contains(input, space) || true", SLOPES),
+    ("a slope is rounded up", "slope.rs", "(1.0 - ROUNDING)", "(1.0 + ROUNDING)", SLOPES),
     # Inference.
     ("an easier condition follows", DEDUCTION, "constant < self.constant", "constant > self.constant", INFERENCE),
     ("strictness is ignored", DEDUCTION, "(strict || !self.strict)", "(strict || true)", INFERENCE),

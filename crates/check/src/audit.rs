@@ -77,7 +77,7 @@ impl Books {
     fn claim(&mut self, claim: &PairClaim, standing: Standing) {
         let (group, slot) = (claim.slot.group as usize, claim.slot.slot as usize);
         let shown = (claim.first, claim.second);
-        if standing != Standing::False {
+        if standing >= Standing::Fragile {
             self.enter(group, slot, Clearance::Exact, shown);
         }
         if standing == Standing::Firm {
@@ -205,6 +205,10 @@ impl Witnesses<'_> {
 
     /// Whether a suite of so many tests is counted as a whole. If not, only what is claimed counts.
     fn compares(&self, tests: usize) -> bool {
+        // A ratio counts as it is certain, which is not how data are counted.
+        if self.family.ratios().is_some() {
+            return false;
+        }
         let signs = (Change::Sign, Change::Sign);
         let pairs = self.family.pairs();
         pairs.is_none_or(|pairs| pairs.changes() == signs) || tests <= COMPARED
@@ -261,7 +265,9 @@ impl Witnesses<'_> {
                     claim.first, claim.second
                 ));
             }
-            covered[claim.slot.group as usize].insert(claim.slot.slot as usize);
+            if standing >= Standing::Fragile {
+                covered[claim.slot.group as usize].insert(claim.slot.slot as usize);
+            }
             books.claim(claim, standing);
         }
         Ok(())

@@ -1,14 +1,55 @@
 //! What a certificate holds: plain data.
 
-use crate::digest::Digest;
+use std::sync::Arc;
 
-/// A box of inputs, in the order of the model file.
+use crate::digest::Digest;
+use crate::question::numbered;
+
+/// A box of inputs, in the order of the model file; of those in it, all or the ones that differ little from
+/// one of them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Region {
     /// Lowest values.
     pub lower: Vec<f64>,
     /// Highest values.
     pub upper: Vec<f64>,
+    /// Where inputs may differ from one of them, if that is limited.
+    pub changes: Option<Changes>,
+}
+
+/// "At most so many positions differ from the centre." Exact: an element differs or it does not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    /// The input that others differ from. It lies in the box.
+    pub centre: Vec<f64>,
+    /// For each element the position that it belongs to: its pixel, or itself. Below the number of elements.
+    pub positions: Arc<[u32]>,
+    /// How many positions may differ.
+    pub allowed: u32,
+}
+
+impl Changes {
+    /// How many positions of an input differ from the centre.
+    pub fn count(&self, input: &[f32]) -> usize {
+        let input: Vec<f64> = input.iter().map(|&x| f64::from(x)).collect();
+        self.count_from(&input)
+    }
+
+    fn count_from(&self, input: &[f64]) -> usize {
+        let both = input.iter().zip(&self.centre).zip(&*self.positions);
+        #[expect(clippy::float_cmp, reason = "changed means not the same")]
+        let changed = both.filter(|((x, c), _)| **x != **c);
+        let mut positions: Vec<u32> = changed.map(|(_, position)| *position).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions.len()
+    }
+
+    /// Whether every input that another limit lets through passes this one too.
+    fn admits(&self, other: &Self) -> bool {
+        let same = self.centre == other.centre && self.positions == other.positions;
+        same && self.allowed >= other.allowed
+    }
 }
 
 impl Region {
@@ -19,21 +60,76 @@ impl Region {
             let x = f64::from(x);
             l <= x && x <= u
         });
-        input.len() == self.lower.len() && inside.all(|inside| inside)
+        input.len() == self.lower.len() && inside.all(|inside| inside) && self.allows_changes(input)
     }
 
-    /// Whether any input lies in it.
+    /// Whether an input differs from the centre in no more positions than allowed, if that is limited.
+    pub fn allows_changes(&self, input: &[f32]) -> bool {
+        let changes = self.changes.as_ref();
+        changes.is_none_or(|changes| changes.count(input) <= changes.allowed as usize)
+    }
+
+    /// Whether any input lies in its box.
     pub fn is_inhabited(&self) -> bool {
         let mut ends = self.lower.iter().zip(&self.upper);
         ends.all(|(l, u)| l <= u)
     }
 
-    /// Whether every input of another box lies in this one.
+    /// Cuts the box. Where the centre of the changes is cut off, they are no longer limited: what is left then
+    /// holds more than it must.
+    pub fn narrow(&mut self, lower: impl Fn(usize) -> f64, upper: impl Fn(usize) -> f64) {
+        let ends = self.lower.iter_mut().zip(&mut self.upper).enumerate();
+        for (element, (l, u)) in ends {
+            *l = l.max(lower(element));
+            *u = u.min(upper(element));
+        }
+        self.changes.take_if(|changes| {
+            let mut ends = self.lower.iter().zip(&self.upper).zip(&changes.centre);
+            !ends.all(|((l, u), c)| l <= c && c <= u)
+        });
+    }
+
+    /// The box, whatever the changes in it.
+    #[must_use]
+    pub fn hull(&self) -> Self {
+        Self {
+            changes: None,
+            ..self.clone()
+        }
+    }
+
+    /// Keeps to inputs that another limit lets through besides, as far as one limit can say both; false if no
+    /// input is left. What cannot be said is left out: the region then holds more than it must.
+    pub(crate) fn limit(&mut self, other: &Changes) -> bool {
+        let mut ends = self.lower.iter().zip(&self.upper).zip(&other.centre);
+        if !ends.all(|((l, u), c)| l <= c && c <= u) {
+            return true;
+        }
+        let Some(own) = &mut self.changes else {
+            self.changes = Some(other.clone());
+            return true;
+        };
+        if numbered(&own.positions) != numbered(&other.positions) {
+            return true;
+        }
+        let differ = own.count_from(&other.centre);
+        if differ == 0 {
+            own.allowed = own.allowed.min(other.allowed);
+        }
+        // From one centre to the other it takes no more changes than both limits together.
+        differ <= own.allowed as usize + other.allowed as usize
+    }
+
+    /// Whether every input of another region lies in this one.
     pub fn contains(&self, other: &Self) -> bool {
         let below = self.lower.iter().zip(&other.lower).all(|(a, b)| a <= b);
         let above = self.upper.iter().zip(&other.upper).all(|(a, b)| a >= b);
         let same = self.lower.len() == other.lower.len() && self.upper.len() == other.upper.len();
-        same && below && above
+        let admits = |changes: &Changes| {
+            let other = other.changes.as_ref();
+            other.is_some_and(|other| changes.admits(other))
+        };
+        same && below && above && self.changes.as_ref().is_none_or(admits)
     }
 }
 
@@ -51,7 +147,7 @@ pub struct Unit {
 }
 
 /// How a part of the region is cut in two.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Split {
     /// First the inputs where the unit lies at or below its kink, then those at or above.
     Phase(Unit),
@@ -61,6 +157,14 @@ pub enum Split {
         element: u32,
         /// Where.
         at: f64,
+    },
+    /// First the inputs that differ from the centre in at most `most` of these positions, then those that
+    /// differ in more of them.
+    Changes {
+        /// Positions, ascending.
+        positions: Vec<u32>,
+        /// How many.
+        most: u32,
     },
 }
 

@@ -4,43 +4,36 @@
 use deepconcolic_network::Network;
 
 use crate::bytes::Reader;
-use crate::certificate::{Certificate, Entry, Leaf, Proof, Region, Split, Tree, Unit};
+use crate::certificate::{Certificate, Changes, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 use crate::digest::sha256;
-use crate::encode::MAGIC;
+use crate::encode::{MAGIC, MAGIC_OF_CHANGES};
 use crate::error::Rejection;
 
 impl Certificate {
     /// Reads a certificate file about a network. Nothing is claimed about what it says; see
     /// [`crate::check`].
     pub fn from_bytes(bytes: &[u8], network: &Network) -> Result<Self, Rejection> {
-        let Some((content, seal)) = bytes.split_last_chunk::<32>() else {
-            return Err(Rejection::Format("the file is too short".into()));
-        };
-        if sha256(content) != *seal {
-            let reason = "its seal is broken: it was changed after it was written";
-            return Err(Rejection::Format(reason.into()));
-        }
-        let mut reader = Reader::new(content);
-        match reader.raw(MAGIC.len())? {
-            begin if begin == MAGIC => {}
+        let mut reader = Reader::new(unsealed(bytes)?);
+        let limited = match reader.raw(MAGIC.len())? {
+            begin if begin == MAGIC => false,
+            begin if begin == MAGIC_OF_CHANGES => true,
             b"DCCERT1\n" => {
                 let reason =
                     "an earlier version of this program wrote it; make it again with this one";
                 return Err(Rejection::Format(reason.into()));
             }
             _ => return Err(Rejection::Format("it does not begin as one".into())),
-        }
+        };
         let mut certificate = Self::default();
         certificate.model.copy_from_slice(reader.raw(32)?);
         let names = Names::read(&mut reader, network)?;
         let regions = reader.length(1)?;
         for _ in 0..regions {
-            let elements = reader.length(16)?;
-            let mut ends = || -> Result<Vec<f64>, Rejection> {
-                (0..elements).map(|_| reader.double()).collect()
-            };
-            let (lower, upper) = (ends()?, ends()?);
-            certificate.regions.push(Region { lower, upper });
+            let mut region = region(&mut reader)?;
+            if limited {
+                region.changes = changes(&mut reader, region.lower.len())?;
+            }
+            certificate.regions.push(region);
         }
         let entries = reader.length(1)?;
         for _ in 0..entries {
@@ -56,17 +49,41 @@ impl Certificate {
     }
 }
 
+/// The bytes that a seal follows, if it fits them.
+pub(crate) fn unsealed(bytes: &[u8]) -> Result<&[u8], Rejection> {
+    let Some((content, seal)) = bytes.split_last_chunk::<32>() else {
+        return Err(Rejection::Format("the file is too short".into()));
+    };
+    if sha256(content) != *seal {
+        let reason = "its seal is broken: it was changed after it was written";
+        return Err(Rejection::Format(reason.into()));
+    }
+    Ok(content)
+}
+
+pub(crate) fn region(reader: &mut Reader<'_>) -> Result<Region, Rejection> {
+    let elements = reader.length(16)?;
+    let mut ends =
+        || -> Result<Vec<f64>, Rejection> { (0..elements).map(|_| reader.double()).collect() };
+    let (lower, upper) = (ends()?, ends()?);
+    Ok(Region {
+        lower,
+        upper,
+        ..Region::default()
+    })
+}
+
 /// A unit that no network has.
 const NOWHERE: u32 = u32::MAX;
 
 /// The nodes that a certificate speaks of, by the numbers it gives them.
-struct Names<'a> {
+pub(crate) struct Names<'a> {
     network: &'a Network,
     nodes: Vec<Option<usize>>,
 }
 
 impl<'a> Names<'a> {
-    fn read(reader: &mut Reader<'_>, network: &'a Network) -> Result<Self, Rejection> {
+    pub fn read(reader: &mut Reader<'_>, network: &'a Network) -> Result<Self, Rejection> {
         let count = reader.length(1)?;
         let nodes = (0..count).map(|_| Ok(network.node_named(text(reader, "a name")?)));
         let nodes = nodes.collect::<Result<_, Rejection>>()?;
@@ -74,7 +91,7 @@ impl<'a> Names<'a> {
     }
 
     /// The unit as the network stores it.
-    fn unit(&self, unit: Unit) -> Unit {
+    pub fn unit(&self, unit: Unit) -> Unit {
         let node = self.nodes.get(unit.node as usize).copied().flatten();
         let stored = node.and_then(|node| {
             let element = self.network.node_stored_index(node, unit.element as usize);
@@ -89,10 +106,42 @@ impl<'a> Names<'a> {
     }
 }
 
-fn text<'a>(reader: &mut Reader<'a>, what: &str) -> Result<&'a str, Rejection> {
+pub(crate) fn text<'a>(reader: &mut Reader<'a>, what: &str) -> Result<&'a str, Rejection> {
     let length = reader.length(1)?;
     let text = std::str::from_utf8(reader.raw(length)?);
     text.map_err(|_| Rejection::Format(format!("{what} is not UTF-8")))
+}
+
+/// How inputs of a region of so many elements may differ from one of them. The elements were counted against
+/// the bytes of the file already.
+fn changes(reader: &mut Reader<'_>, elements: usize) -> Result<Option<Changes>, Rejection> {
+    match reader.byte()? {
+        0 => return Ok(None),
+        1 => {}
+        _ => return Err(Rejection::Format("an unknown kind of region".into())),
+    }
+    let allowed = reader.index()?;
+    let centre = (0..elements).map(|_| reader.double());
+    let centre = centre.collect::<Result<_, _>>()?;
+    let positions = (0..elements).map(|_| reader.index());
+    let positions = positions.collect::<Result<Vec<u32>, _>>()?;
+    Ok(Some(Changes {
+        centre,
+        positions: positions.into(),
+        allowed,
+    }))
+}
+
+/// The positions of a split, each so much above the one before.
+fn positions(reader: &mut Reader<'_>) -> Result<Vec<u32>, Rejection> {
+    let count = reader.length(1)?;
+    let mut last = 0u32;
+    let positions = (0..count).map(|_| {
+        let next = last.checked_add(reader.index()?);
+        last = next.ok_or_else(|| Rejection::Format("an index is too large".into()))?;
+        Ok(last)
+    });
+    positions.collect()
 }
 
 fn entry(reader: &mut Reader<'_>, regions: usize, names: &Names<'_>) -> Result<Entry, Rejection> {
@@ -109,7 +158,7 @@ fn entry(reader: &mut Reader<'_>, regions: usize, names: &Names<'_>) -> Result<E
     })
 }
 
-fn unit(reader: &mut Reader<'_>) -> Result<Unit, Rejection> {
+pub(crate) fn unit(reader: &mut Reader<'_>) -> Result<Unit, Rejection> {
     Ok(Unit {
         node: reader.index()?,
         element: reader.index()?,
@@ -128,6 +177,10 @@ fn proof(reader: &mut Reader<'_>, names: &Names<'_>) -> Result<Proof, Rejection>
                 at: reader.double()?,
             })),
             3 => Ok(Tree::Corner),
+            4 => Ok(Tree::Split(Split::Changes {
+                most: reader.index()?,
+                positions: positions(reader)?,
+            })),
             _ => Err(Rejection::Format("an unknown kind of node".into())),
         })
         .collect()

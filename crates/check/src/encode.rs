@@ -3,28 +3,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deepconcolic_language::Signature;
 use deepconcolic_network::Network;
 
 use crate::bytes::Writer;
-use crate::certificate::{Certificate, Entry, Leaf, Proof, Split, Tree, Unit};
+use crate::certificate::{Certificate, Changes, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 use crate::digest::sha256;
+use crate::question::{Case, cases};
+use crate::verdict::parse;
 
 /// The first bytes of a certificate file: its name and version.
 pub(crate) const MAGIC: &[u8; 8] = b"DCCERT2\n";
+/// Those of a certificate with regions that limit how many positions differ from a centre.
+pub(crate) const MAGIC_OF_CHANGES: &[u8; 8] = b"DCCERT3\n";
 
 impl Certificate {
     /// The bytes of a certificate file about a network. The last 32 are the SHA-256 of the others.
     pub fn to_bytes(&self, network: &Network) -> Vec<u8> {
         let mut out = Writer::default();
-        let names = Names::of(self, network);
-        out.raw(MAGIC);
+        let names = Names::in_certificate(self, network);
+        let limited = self.counts_changes(network);
+        out.raw(if limited { MAGIC_OF_CHANGES } else { MAGIC });
         out.raw(&self.model);
         names.write(&mut out);
         out.count(self.regions.len() as u64);
         for region in &self.regions {
-            out.count(region.lower.len() as u64);
-            for &end in region.lower.iter().chain(&region.upper) {
-                out.double(end);
+            write_region(&mut out, region);
+            if limited {
+                write_changes(&mut out, region.changes.as_ref());
             }
         }
         out.count(self.entries.len() as u64);
@@ -37,15 +43,45 @@ impl Certificate {
     }
 }
 
+impl Certificate {
+    /// Whether a region, a requirement or a split counts positions that differ.
+    fn counts_changes(&self, network: &Network) -> bool {
+        let mut nodes = self.entries.iter().flat_map(|entry| &entry.proofs);
+        let is_split = |tree: &Tree| matches!(tree, Tree::Split(Split::Changes { .. }));
+        self.regions.iter().any(|region| region.changes.is_some())
+            || nodes.any(|proofs| proofs.iter().flatten().any(is_split))
+            || self.limits_changes(network)
+    }
+
+    /// Whether some requirement keeps to inputs that differ little from one.
+    fn limits_changes(&self, network: &Network) -> bool {
+        // Most requirements count no conditions on inputs.
+        let counts = |entry: &&Entry| {
+            let text = &entry.requirement;
+            text.contains("|{") && text.contains("][1,")
+        };
+        let Some(region) = self.regions.first() else {
+            return false;
+        };
+        let signature = Signature::of(network);
+        self.entries.iter().filter(counts).any(|entry| {
+            let read = parse(&entry.requirement, &signature).ok();
+            let cases = read.and_then(|r| cases(&r, network, region).ok());
+            let limited = |case: &Case| case.region.changes.is_some();
+            cases.is_some_and(|cases| cases.iter().any(limited))
+        })
+    }
+}
+
 /// The nodes that units are of, as the model file names them.
-struct Names<'a> {
+pub(crate) struct Names<'a> {
     network: &'a Network,
     /// Node, and its place among those named.
     numbers: BTreeMap<u32, u32>,
 }
 
 impl<'a> Names<'a> {
-    fn of(certificate: &Certificate, network: &'a Network) -> Self {
+    fn in_certificate(certificate: &Certificate, network: &'a Network) -> Self {
         let proofs = certificate.entries.iter().flat_map(|entry| &entry.proofs);
         let mut nodes = BTreeSet::new();
         for tree in proofs.flatten().flatten() {
@@ -54,14 +90,19 @@ impl<'a> Names<'a> {
                     nodes.insert(unit.node);
                 }
                 Tree::Leaf(leaf) => nodes.extend(leaf.slopes.iter().map(|(unit, _)| unit.node)),
-                Tree::Split(Split::Input { .. }) | Tree::Corner => {}
+                Tree::Split(Split::Input { .. } | Split::Changes { .. }) | Tree::Corner => {}
             }
         }
+        Self::of(nodes, network)
+    }
+
+    /// Numbers for some nodes.
+    pub fn of(nodes: BTreeSet<u32>, network: &'a Network) -> Self {
         let numbers = nodes.into_iter().zip(0..).collect();
         Self { network, numbers }
     }
 
-    fn write(&self, out: &mut Writer) {
+    pub fn write(&self, out: &mut Writer) {
         out.count(self.numbers.len() as u64);
         for &node in self.numbers.keys() {
             // A unit of no node says so on being read back.
@@ -77,7 +118,7 @@ impl<'a> Names<'a> {
     }
 
     /// The unit as it is written: number of the name, element in the file's order, part.
-    fn unit(&self, unit: Unit) -> Unit {
+    pub fn unit(&self, unit: Unit) -> Unit {
         let (node, stored) = (unit.node as usize, unit.element as usize);
         let known =
             node < self.network.nodes() && stored < self.network.node_shape(node).elements();
@@ -94,6 +135,27 @@ impl<'a> Names<'a> {
     }
 }
 
+pub(crate) fn write_region(out: &mut Writer, region: &Region) {
+    out.count(region.lower.len() as u64);
+    for &end in region.lower.iter().chain(&region.upper) {
+        out.double(end);
+    }
+}
+
+fn write_changes(out: &mut Writer, changes: Option<&Changes>) {
+    out.byte(u8::from(changes.is_some()));
+    let Some(changes) = changes else {
+        return;
+    };
+    out.count(changes.allowed.into());
+    for &number in &changes.centre {
+        out.double(number);
+    }
+    for &position in &*changes.positions {
+        out.count(position.into());
+    }
+}
+
 fn write_entry(out: &mut Writer, entry: &Entry, names: &Names<'_>) {
     out.count(entry.requirement.len() as u64);
     out.raw(entry.requirement.as_bytes());
@@ -105,7 +167,7 @@ fn write_entry(out: &mut Writer, entry: &Entry, names: &Names<'_>) {
     }
 }
 
-fn write_unit(out: &mut Writer, unit: Unit) {
+pub(crate) fn write_unit(out: &mut Writer, unit: Unit) {
     out.count(unit.node.into());
     out.count(unit.element.into());
     out.count(unit.part.into());
@@ -129,6 +191,17 @@ fn write_proof(out: &mut Writer, proof: &Proof, names: &Names<'_>) {
                 out.double(*at);
             }
             Tree::Corner => out.byte(3),
+            Tree::Split(Split::Changes { positions, most }) => {
+                out.byte(4);
+                out.count((*most).into());
+                out.count(positions.len() as u64);
+                // Ascending: steps from one to the next are small.
+                let mut last = 0u32;
+                for &position in positions {
+                    out.count(position.wrapping_sub(last).into());
+                    last = position;
+                }
+            }
         }
     }
 }

@@ -83,6 +83,9 @@ pub enum Unsupported {
     /// A condition on the answer for two inputs.
     #[error("proofs about two inputs do not reach the output of the final {0}; ask about `logits`")]
     AnswerOfTwo(&'static str),
+    /// Changes are measured in a norm without bounds.
+    #[error("how steep a network is can be bounded in L1, L2 and L-infinity, not in {0}")]
+    Steepness(&'static str),
     /// Too many numbers are involved.
     #[error("the part of the network that the question depends on is too large")]
     Size,

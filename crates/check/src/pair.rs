@@ -5,7 +5,9 @@ use deepconcolic_criteria::{Contrast, Family, Means, Objective, PairRequirement}
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_language::{Assignment, Evaluator, Input, Inputs, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Trace};
+use rayon::prelude::*;
 
+use crate::slope::certain_ratio;
 use crate::witness::Slot;
 
 /// Two tests, by number, that are said to meet a requirement.
@@ -24,6 +26,8 @@ pub struct PairClaim {
 pub enum Standing {
     /// Not met.
     False,
+    /// Not met by a ratio that is one all the same: the steepest that is known, perhaps.
+    Below,
     /// Met, but within the margin of rounding.
     Fragile,
     /// Met, clear of rounding.
@@ -64,6 +68,9 @@ impl PairJudge<'_> {
     ) -> Result<Vec<Standing>, String> {
         /// Tests run at a time.
         const BATCH: usize = 64;
+        if self.family.ratios().is_some() {
+            return Ok(self.ratios(claims, input));
+        }
         let pass = Pass::keep(self.points());
         let mut standings = Vec::with_capacity(claims.len());
         let mut trace = Trace::default();
@@ -87,6 +94,41 @@ impl PairJudge<'_> {
         Ok(standings)
     }
 
+    /// How steep the network is for certain between the two tests of each claim, for a family of ratios.
+    pub fn slopes<'b>(
+        &self,
+        claims: &[PairClaim],
+        input: &dyn Fn(u32) -> &'b [f32],
+    ) -> Vec<Option<f64>> {
+        let inputs: Vec<[&[f32]; 2]> = claims
+            .iter()
+            .map(|claim| [input(claim.first), input(claim.second)])
+            .collect();
+        let slope = |(claim, inputs): (&PairClaim, &[&[f32]; 2])| {
+            let ratio = self.family.ratios()?.ratio(claim.slot.slot as usize);
+            certain_ratio(self.network, &ratio, *inputs, &self.space.units)
+        };
+        let claims = claims.par_iter().zip(inputs.par_iter());
+        claims.map(slope).collect()
+    }
+
+    /// Claims about ratios: a constant is exceeded for certain or not at all.
+    fn ratios<'b>(&self, claims: &[PairClaim], input: &dyn Fn(u32) -> &'b [f32]) -> Vec<Standing> {
+        let constant = |claim: &PairClaim| {
+            let ratios = self.family.ratios()?;
+            ratios.ratio(claim.slot.slot as usize).constant
+        };
+        let slopes = self.slopes(claims, input);
+        let judged = claims.iter().zip(slopes);
+        judged
+            .map(|(claim, slope)| match (slope, constant(claim)) {
+                (None, _) => Standing::False,
+                (Some(slope), Some(constant)) if slope > constant => Standing::Firm,
+                (Some(_), _) => Standing::Below,
+            })
+            .collect()
+    }
+
     fn standing(
         &self,
         slot: Slot,
@@ -97,10 +139,7 @@ impl PairJudge<'_> {
         let (goal, inputs) = match self.family.objective(group, number)? {
             Objective::PairOfChanges(pair) => return Ok(self.neurons(&pair, trace, rows)),
             Objective::Formula { formula, inputs } => (formula, inputs),
-            Objective::Ratio(_) => {
-                let requirement = self.family.requirement(group, number)?;
-                (requirement.goal(), requirement.inputs)
-            }
+            Objective::Ratio(_) => return Err("ratios are judged apart from formulas".into()),
         };
         if inputs != Inputs::Two {
             return Err(format!("requirement {number} speaks of one input"));

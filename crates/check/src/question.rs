@@ -3,11 +3,13 @@
 //! outside a box) are left out, which makes an alternative easier to meet and a refutation stronger.
 //! Conditions on the answer of a Softmax or Sigmoid become conditions on the logits.
 
+use std::collections::BTreeMap;
+
 use deepconcolic_language::{Comparison, Formula, Inputs, Relation, Requirement, Signature, Var};
 use deepconcolic_network::{Network, Point};
 
 use crate::answer::on_logits;
-use crate::certificate::Region;
+use crate::certificate::{Changes, Region};
 use crate::error::Unsupported;
 
 /// Most alternatives of a formula.
@@ -85,6 +87,16 @@ pub(crate) struct Reader {
     pub depth: usize,
 }
 
+/// Numbers from 0 in the order of their first occurrence in place of any others.
+pub(crate) fn numbered<N: Copy + Ord>(names: &[N]) -> Vec<u32> {
+    let mut numbers: BTreeMap<N, u32> = BTreeMap::new();
+    let number = |&name: &N| {
+        let next = numbers.len() as u32;
+        *numbers.entry(name).or_insert(next)
+    };
+    names.iter().map(number).collect()
+}
+
 impl Reader {
     /// The cases in which a formula in normal form holds besides.
     fn narrow(&self, formula: &Formula, cases: Vec<Case>) -> Result<Vec<Case>, Unsupported> {
@@ -106,11 +118,8 @@ impl Reader {
             Formula::Within { region, .. } => {
                 let mut cases = cases;
                 for case in &mut cases {
-                    let Region { lower, upper } = &mut case.region;
-                    for (element, (l, u)) in lower.iter_mut().zip(upper).enumerate() {
-                        *l = l.max(region.lower.at(element));
-                        *u = u.min(region.upper.at(element));
-                    }
+                    let (lower, upper) = (&region.lower, &region.upper);
+                    case.region.narrow(|e| lower.at(e), |e| upper.at(e));
                 }
                 Ok(cases)
             }
@@ -118,13 +127,63 @@ impl Reader {
                 .iter()
                 .try_fold(cases, |cases, part| self.narrow(part, cases)),
             Formula::Count { of, count: 1, .. } => self.narrow(&Formula::Or(of.clone()), cases),
+            Formula::Count { of, count, .. } => {
+                let limit = self.few_changes(of, of.len().saturating_sub(*count));
+                let mut cases = cases;
+                if let Some(limit) = limit {
+                    let whole = |case: &Case| case.region.lower.len() == limit.centre.len();
+                    cases.retain_mut(|case| !whole(case) || case.region.limit(&limit));
+                }
+                Ok(cases)
+            }
             // Weaker is safe: the refutation is then of more than was asked.
-            Formula::Count { .. }
-            | Formula::Distance { .. }
-            | Formula::Not(_)
-            | Formula::Iff(..)
-            | Formula::Xor(..) => Ok(cases),
+            Formula::Distance { .. } | Formula::Not(_) | Formula::Iff(..) | Formula::Xor(..) => {
+                Ok(cases)
+            }
         }
+    }
+
+    /// "All but so many of these hold", where each says of the elements of one position that they have given
+    /// values: a limit on changes, if every element up to the last one named occurs once.
+    fn few_changes(&self, of: &[Formula], allowed: usize) -> Option<Changes> {
+        let mut values: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
+        for (position, member) in of.iter().enumerate() {
+            let parts = match member {
+                Formula::And(parts) => &parts[..],
+                single => std::slice::from_ref(single),
+            };
+            for part in parts {
+                let (element, value) = self.fixed(part)?;
+                if values.insert(element, (value, position)).is_some() {
+                    return None;
+                }
+            }
+        }
+        let complete = values.keys().copied().eq(0..values.len());
+        let (centre, positions): (Vec<f64>, Vec<usize>) = values.into_values().unzip();
+        complete.then(|| Changes {
+            centre,
+            positions: numbered(&positions).into(),
+            allowed: u32::try_from(allowed).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// The input element that a formula fixes, and where.
+    #[expect(
+        clippy::float_cmp,
+        reason = "only a factor of one leaves the number as it is"
+    )]
+    fn fixed(&self, formula: &Formula) -> Option<(usize, f64)> {
+        let Formula::Compare(comparison) = formula else {
+            return None;
+        };
+        let [(weight, var)] = comparison.linear.terms[..] else {
+            return None;
+        };
+        let plain = comparison.relation == Relation::Eq && weight.abs() == 1.0;
+        let is_input = self.point(var) == Point::Input;
+        // A factor of one leaves the constant as it is.
+        (plain && is_input).then(|| (var.neuron, -comparison.linear.constant * weight))
     }
 
     fn compare(&self, comparison: &Comparison, mut cases: Vec<Case>) -> Vec<Case> {

@@ -2,7 +2,8 @@
 //!
 //! Which boxes those are in exact arithmetic the region and its norm say: [`SearchSpace::covers`]. A ball of
 //! radius r lies in the box of its centre plus and minus r widths, in every norm that is not a count of
-//! changes; balls of those are the whole domain. Here the ends are rounded outward.
+//! changes; here the ends are rounded outward. Balls of a count are the whole domain with a limit on how many
+//! positions differ from the seed, which is exact.
 //!
 //! Rounding. An input counts as in a ball when its computed distance is at most the radius. With u half a
 //! unit in the last place of a double: the difference of two inputs errs by the factor 1 ± u, its quotient
@@ -13,9 +14,11 @@
 //! by 16 u times the magnitudes, and by one step for products that underflow, lies outside of all of them,
 //! and outside of the ball in real numbers.
 
+use std::sync::Arc;
+
 use deepconcolic_geometry::{Cover, Hull, SearchSpace};
 
-use crate::certificate::Region;
+use crate::certificate::{Changes, Region};
 
 /// A box of the search region.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +33,7 @@ pub struct SearchBox {
 /// lies in are left out.
 pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<SearchBox> {
     let domain = domain(space);
+    let positions = positions(space);
     let covers = space.covers(seeds.len()).into_iter();
     let mut boxes: Vec<SearchBox> = covers
         .map(|Cover { seed, hull }| SearchBox {
@@ -38,25 +42,77 @@ pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<SearchBox> {
                     ball(space, &domain, widths, &seeds[number])
                 }
                 (Hull::Box(lower, upper), _) => common(&domain, &lower, &upper),
-                (Hull::Domain | Hull::Around(_), _) => domain.clone(),
+                (Hull::Changes(count), Some(number)) => {
+                    limited(&domain, &positions, count, &seeds[number])
+                }
+                (Hull::Domain | Hull::Around(_) | Hull::Changes(_), _) => domain.clone(),
             },
             seed,
         })
         .collect();
     boxes.retain(|part| part.region.is_inhabited());
+    // Where nothing is left of a limit, one domain is enough.
+    let whole = boxes.iter().position(|part| part.region == domain);
+    if let Some(first) = whole {
+        boxes.truncate(first + 1);
+        boxes.swap(0, first);
+        boxes.truncate(1);
+        boxes[0].seed = None;
+    }
     boxes
 }
 
-fn domain(space: &SearchSpace) -> Region {
+pub(crate) fn domain(space: &SearchSpace) -> Region {
     let ends = |list: &[f32]| list.iter().map(|&x| f64::from(x)).collect();
     Region {
         lower: ends(space.domain.lower()),
         upper: ends(space.domain.upper()),
+        ..Region::default()
     }
 }
 
+/// The position of every element, as the norm of the space counts changes.
+fn positions(space: &SearchSpace) -> Arc<[u32]> {
+    let elements = space.domain.lower().len();
+    let position = |e| space.norm.position(e, elements, space.units.pixels) as u32;
+    (0..elements).map(position).collect()
+}
+
+fn distinct(positions: &[u32]) -> usize {
+    let mut distinct = positions.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct.len()
+}
+
+/// The domain with at most so many positions that differ from a seed. No rounding: elements that differ are
+/// counted, and that is exact.
+fn limited(domain: &Region, positions: &Arc<[u32]>, count: usize, seed: &[f32]) -> Region {
+    let centre: Vec<f64> = seed.iter().map(|&x| f64::from(x)).collect();
+    let mut region = domain.clone();
+    let ends = domain.lower.iter().zip(&domain.upper).zip(&centre);
+    let outside = ends.map(|((l, u), c)| !(l <= c && c <= u));
+    let mut moved: Vec<u32> = outside
+        .zip(&**positions)
+        .filter_map(|(outside, &position)| outside.then_some(position))
+        .collect();
+    moved.sort_unstable();
+    moved.dedup();
+    if moved.len() > count {
+        // Not even the domain can be reached by so few changes: a box that nothing lies in.
+        region.lower.fill(f64::INFINITY);
+    } else if moved.is_empty() && count < distinct(positions) {
+        region.changes = Some(Changes {
+            centre,
+            positions: Arc::clone(positions),
+            allowed: u32::try_from(count).unwrap_or(u32::MAX),
+        });
+    }
+    region
+}
+
 /// What a box has in common with the domain.
-fn common(domain: &Region, lower: &[f64], upper: &[f64]) -> Region {
+pub(crate) fn common(domain: &Region, lower: &[f64], upper: &[f64]) -> Region {
     let each = |ends: &[f64], of: &[f64], pick: fn(f64, f64) -> f64| {
         let pairs = ends.iter().zip(of);
         pairs.map(|(&a, &b)| pick(a, b)).collect()
@@ -64,11 +120,12 @@ fn common(domain: &Region, lower: &[f64], upper: &[f64]) -> Region {
     Region {
         lower: each(&domain.lower, lower, f64::max),
         upper: each(&domain.upper, upper, f64::min),
+        ..Region::default()
     }
 }
 
 /// The box round a ball, within the domain.
-fn ball(space: &SearchSpace, domain: &Region, radius: f64, seed: &[f32]) -> Region {
+pub(crate) fn ball(space: &SearchSpace, domain: &Region, radius: f64, seed: &[f32]) -> Region {
     let lowest = |element: usize, sign: f64, end: f64| {
         let width = space.units.widths.get(element).copied().unwrap_or(1.0);
         below(sign * f64::from(seed[element]), radius, width, sign * end)
@@ -78,6 +135,7 @@ fn ball(space: &SearchSpace, domain: &Region, radius: f64, seed: &[f32]) -> Regi
     Region {
         lower: lower.collect(),
         upper: upper.collect(),
+        ..Region::default()
     }
 }
 
@@ -211,16 +269,64 @@ mod tests {
     }
 
     #[test]
-    fn balls_of_counts_are_the_domain_and_balls_beside_it_are_left_out() {
+    fn balls_of_counts_hold_exactly_what_counts_as_in_them() {
+        let mut random = Random::new(7);
+        let (mut inside_all, mut outside) = (0, 0);
+        for round in 0..300 {
+            let domain = Domain::uniform(6, 0.0, 1.0).unwrap();
+            let pixels = [
+                Pixels::Single,
+                Pixels::ChannelsFirst(2),
+                Pixels::ChannelsLast(3),
+            ][round % 3];
+            let norm = [Norm::L0, Norm::L0_ELEMENTS][round % 2];
+            let extent = Extent::Balls((1 + round % 3) as f64);
+            let space = SearchSpace::of(domain.clone(), pixels, norm, extent);
+            let seeds = [inside(&mut random, &domain), inside(&mut random, &domain)];
+            let found = regions(&space, &seeds);
+            for part in &found {
+                let seed = &seeds[part.seed.unwrap_or(0)];
+                for _ in 0..20 {
+                    let mut input = seed.clone();
+                    for x in &mut input {
+                        match random.below(5) {
+                            0 => *x = random.between(0.0, 1.0) as f32,
+                            1 => *x = x.next_up().min(1.0),
+                            2 if random.below(20) == 0 => *x = 1.5,
+                            _ => {}
+                        }
+                    }
+                    let counts = space.violation(&input, seed).is_none();
+                    let whole = part.region.changes.is_none();
+                    assert!(part.region.has(&input) == counts || (whole && !counts));
+                    inside_all += usize::from(counts);
+                    outside += usize::from(!counts);
+                }
+            }
+        }
+        assert!(
+            inside_all > 1000 && outside > 1000,
+            "{inside_all} {outside}"
+        );
+    }
+
+    #[test]
+    fn balls_without_a_limit_are_one_domain_and_balls_beside_it_are_left_out() {
         let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
         let space = |norm, extent| SearchSpace::of(domain.clone(), Pixels::Single, norm, extent);
         let seeds = [vec![3.0, 0.5], vec![0.5, 0.5]];
         for norm in [Norm::L0, Norm::L0_ELEMENTS] {
-            let found = regions(&space(norm, Extent::Balls(1.0)), &seeds);
-            assert_eq!(
-                (found[0].region.lower.clone(), found.len()),
-                (vec![0.0; 2], 1)
-            );
+            // One change brings the first seed into the domain, anywhere beside; both are all there is.
+            for radius in [1.0, 2.0, 5.0] {
+                let found = regions(&space(norm, Extent::Balls(radius)), &seeds);
+                assert_eq!(found.len(), 1);
+                assert_eq!(found[0].region, super::domain(&space(norm, Extent::Domain)));
+            }
+            let apart = [vec![3.0, 2.0], vec![0.5, 0.5]];
+            let found = regions(&space(norm, Extent::Balls(1.0)), &apart);
+            assert_eq!((found.len(), found[0].seed), (1, Some(1)));
+            let none = regions(&space(norm, Extent::Balls(0.0)), &apart[1..]);
+            assert_eq!(none[0].region.lower, none[0].region.upper);
         }
         let found = regions(&space(Norm::LINF, Extent::Balls(0.25)), &seeds);
         assert_eq!(found.len(), 1);
@@ -231,7 +337,7 @@ mod tests {
         ]);
         let found = regions(&space(Norm::LINF, boxes), &seeds);
         assert_eq!(found.len(), 1);
-        let Region { lower, upper } = &found[0].region;
+        let Region { lower, upper, .. } = &found[0].region;
         assert_eq!((&lower[..], &upper[..]), (&[0.5, 0.0][..], &[1.0, 0.5][..]));
         let unlimited = regions(&space(Norm::LINF, Extent::Balls(f64::INFINITY)), &seeds);
         // The domain for both: one box is enough.

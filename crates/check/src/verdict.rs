@@ -9,7 +9,7 @@ use crate::bounds::cone::Cone;
 use crate::bounds::context::Context;
 use crate::bounds::corner;
 use crate::bounds::leaf::Judge;
-use crate::certificate::{Certificate, Entry, Proof, Region, Tree};
+use crate::certificate::{Certificate, Changes, Entry, Proof, Region, Tree};
 use crate::digest::Digest;
 use crate::error::Rejection;
 use crate::question::{Atom, Case, cases};
@@ -115,6 +115,7 @@ fn confirm_subject(
         region.lower.len() == elements
             && region.upper.len() == elements
             && ends.into_iter().all(|(l, u)| l <= u)
+            && region.changes.as_ref().is_none_or(|c| is_sound(c, region))
     };
     if certificate.regions.is_empty() || !certificate.regions.iter().all(fits) {
         return Err(Rejection::Region);
@@ -146,6 +147,19 @@ fn confirm_subject(
         }
     }
     Ok(())
+}
+
+/// Whether a limit on changes is one that bounds can reason from: the centre lies in the box, and every element
+/// has a position.
+fn is_sound(changes: &Changes, region: &Region) -> bool {
+    let elements = region.lower.len();
+    let ends = region.lower.iter().zip(&region.upper);
+    changes.centre.len() == elements
+        && changes.positions.len() == elements
+        && changes.positions.iter().all(|&p| (p as usize) < elements)
+        && ends
+            .zip(&changes.centre)
+            .all(|((l, u), c)| l <= c && c <= u)
 }
 
 pub(crate) fn parse(text: &str, signature: &Signature) -> Result<Requirement, String> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic::{CoverageJob, CoverageReport};
+use deepconcolic_criteria::Parameters;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_report::{Text, json};
 
@@ -75,11 +76,24 @@ impl Coverage {
             domain: self.domain.clone(),
             no_noise: self.no_noise,
             rng_seed: self.rng_seed,
-            parameters: self.criterion_parameters.settings(),
+            parameters: self.criterion_parameters.settings(Some(self.constant()?)),
             radius: self.criterion_parameters.region_radius()?,
         };
         let measure = || job.run(&mut |event| tell_notes(&event));
         self.write(&self.threads.run(measure)??)
+    }
+
+    /// The constant that data are compared with.
+    fn constant(&self) -> Result<f64, Failure> {
+        let given = self
+            .criterion_parameters
+            .constant(Some(Parameters::CONSTANT))?;
+        given.ok_or_else(|| {
+            Failure::Usage(
+                "--constant max is a search, which `run` does; data are compared with a number"
+                    .into(),
+            )
+        })
     }
 
     fn write(&self, report: &CoverageReport) -> Outcome {

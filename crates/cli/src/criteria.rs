@@ -32,14 +32,9 @@ pub struct CriterionArguments {
     /// Pair criteria: whose signs must not change: all of the layer's, or the decision's field's
     #[arg(long, value_enum, default_value_t = ScopeArgument::Layer)]
     ssc_scope: ScopeArgument,
-    /// lipschitz: the constant c
-    #[arg(
-        long,
-        value_name = "C",
-        default_value_t = 10.0,
-        allow_hyphen_values = true
-    )]
-    constant: f64,
+    /// lipschitz: the constant c, or `max` to search the largest (default: 10; in run: max)
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    constant: Option<String>,
     /// lipschitz: compare all logits, or that of the seed's label
     #[arg(long, value_enum, default_value_t = OutputArgument::All)]
     lipschitz_output: OutputArgument,
@@ -117,8 +112,8 @@ pub fn section<'a>(title: &str, entries: impl Iterator<Item = (&'a str, &'a str)
 }
 
 impl CriterionArguments {
-    /// As plain data.
-    pub fn settings(&self) -> CriterionSettings {
+    /// As plain data, with the constant of a Lipschitz criterion; none for the largest.
+    pub fn settings(&self, constant: Option<f64>) -> CriterionSettings {
         CriterionSettings {
             threshold: self.threshold,
             scaled: self.scaled,
@@ -130,7 +125,7 @@ impl CriterionArguments {
                 ScopeArgument::Layer => ScopeName::Layer,
                 ScopeArgument::Field => ScopeName::Field,
             },
-            constant: self.constant,
+            constant,
             lipschitz_output: match self.lipschitz_output {
                 OutputArgument::Label => LipschitzName::Label,
                 OutputArgument::All => LipschitzName::All,
@@ -139,6 +134,20 @@ impl CriterionArguments {
             norm: self.norm,
             layers: self.layers.clone(),
             neurons: self.neurons.clone(),
+        }
+    }
+
+    /// The constant as the user gave it, none for the largest; or what it is without.
+    pub fn constant(&self, without: Option<f64>) -> Result<Option<f64>, Failure> {
+        match self.constant.as_deref() {
+            None => Ok(without),
+            Some("max") => Ok(None),
+            Some(text) => match text.parse::<f64>() {
+                Ok(constant) if constant.is_finite() && constant > 0.0 => Ok(Some(constant)),
+                _ => Err(Failure::Usage(format!(
+                    "--constant must be a number above 0, or max, not `{text}`"
+                ))),
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use clap::Args;
 use deepconcolic::{
     Cancel, Event, Job, ORACLES, OnDamage, Partition, SeedRequest, Session, Stop, Summary,
 };
+use deepconcolic_criteria::Parameters;
 use deepconcolic_report::{ALL as FORMS, Form, Reporter, Saved, form};
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
@@ -76,7 +77,8 @@ pub struct Run {
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
     #[arg(long, value_name = "STEPS")]
     pub quantise: Option<u32>,
-    /// For every covered requirement on one input, also look for the nearest witness (nearest.npz)
+    /// Also look for what is nearest to the seeds: of every covered requirement on one input the nearest witness
+    /// (nearest.npz), of every seed with adversarial tests the nearest adversarial input (nearest-adversarial/)
     #[arg(long)]
     pub minimise: bool,
     /// Do not try to prove that what is left open cannot be met
@@ -197,7 +199,7 @@ impl Run {
             decision: self.decision.decision,
             criterion: self.criterion.clone(),
             requirements: self.requirements.clone(),
-            parameters: self.criterion_parameters.settings(),
+            parameters: self.criterion_parameters.settings(self.constant()?),
             seeds,
             radius: self.criterion_parameters.radius()?,
             region: self.region.clone(),
@@ -221,13 +223,26 @@ impl Run {
         })
     }
 
+    /// The constant of the criterion lipschitz; it searches the largest unless one is given.
+    fn constant(&self) -> Result<Option<f64>, Failure> {
+        let without = (!self.is_property()).then_some(Parameters::CONSTANT);
+        self.criterion_parameters.constant(without)
+    }
+
     fn gate(&self) -> Result<(), Failure> {
         match self.fail_under {
             Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Failure::Usage(format!(
                 "--fail-under must be a percentage from 0 to 100, not {percent}"
             ))),
+            Some(_) if self.is_property() => Err(Failure::Usage(
+                "--fail-under is about coverage, and lipschitz is a property: refuted, proven or open".into(),
+            )),
             _ => Ok(()),
         }
+    }
+
+    fn is_property(&self) -> bool {
+        self.criterion.as_deref() == Some("lipschitz")
     }
 
     fn status(&self, summary: &Summary) -> Status {

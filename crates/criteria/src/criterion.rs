@@ -9,7 +9,9 @@ use super::guide::Guide;
 use super::objective::Objective;
 use super::pair_requirement::{Change, PairRequirement};
 use super::parameters::Parameters;
+use super::polarity::Polarity;
 use super::profile::Profile;
+use super::ratio::Ratio;
 use super::selection::Selection;
 use crate::Decision;
 
@@ -24,6 +26,11 @@ pub trait Criterion: Sync {
     /// Whether it compares with bounds seen in profile data.
     fn needs_profile(&self) -> bool {
         false
+    }
+
+    /// Whether a witness is wanted, or wanted not to be.
+    fn polarity(&self) -> Polarity {
+        Polarity::Goal
     }
 
     /// Its requirements for a network, or why there are none.
@@ -104,6 +111,11 @@ pub trait Family: Send + Sync {
         None
     }
 
+    /// What its slots ask about ratios, if it is a family of ratios; it then has one group.
+    fn ratios(&self) -> Option<&dyn Ratios> {
+        None
+    }
+
     /// What must be kept of a run to measure it.
     fn points(&self) -> Vec<Point>;
 
@@ -115,9 +127,9 @@ pub trait Family: Send + Sync {
 
     /// How many inputs a requirement speaks of.
     fn inputs(&self, _group: usize, _slot: usize) -> Inputs {
-        match self.pairs() {
-            Some(_) => Inputs::Two,
-            None => Inputs::One,
+        match (self.pairs(), self.ratios()) {
+            (None, None) => Inputs::One,
+            _ => Inputs::Two,
         }
     }
 
@@ -147,6 +159,15 @@ pub trait Pairs {
 
     /// The slot of a condition and a decision, if they are connected.
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
+}
+
+/// What the slots of a family of ratios ask.
+pub trait Ratios: Sync {
+    /// What a slot asks of two inputs.
+    fn ratio(&self, slot: usize) -> Ratio;
+
+    /// The seed that a slot's region lies round, by number; none where it lies round no seed.
+    fn seed(&self, slot: usize) -> Option<usize>;
 }
 
 /// Runs some of the tests seen so far again, by number, keeping these tensors.

@@ -8,10 +8,11 @@ use deepconcolic_language::{
 use deepconcolic_network::{BitSet, Point, Trace};
 use rayon::prelude::*;
 
-use super::criterion::{Criterion, Family, Group, Rerun, Setting, Tally};
+use super::criterion::{Criterion, Family, Group, Ratios, Rerun, Setting, Tally};
 use super::guide::Guide;
 use super::objective::Objective;
 use super::parameters::LipschitzOutput;
+use super::polarity::Polarity;
 use super::ratio::Ratio;
 use super::region::{Ball, Region};
 use crate::Prediction;
@@ -30,6 +31,10 @@ impl Criterion for Lipschitz {
          --radius the region is the domain, else the ball round each seed"
     }
 
+    fn polarity(&self) -> Polarity {
+        Polarity::Property
+    }
+
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let parameters = setting.parameters;
         if parameters.ratio_norm.convex().is_err() {
@@ -38,7 +43,12 @@ impl Criterion for Lipschitz {
                 Norm::names(|norm| norm.convex().is_ok())
             ));
         }
+        let boxed = |(lower, upper): &(Vec<f64>, Vec<f64>)| {
+            let (lower, upper) = (lower.clone(), upper.clone());
+            (Region::Box { lower, upper }, None)
+        };
         let regions = match parameters.radius {
+            _ if !parameters.boxes.is_empty() => parameters.boxes.iter().map(boxed).collect(),
             None => vec![(Region::Domain, None)],
             Some(radius) => setting
                 .seeds
@@ -54,7 +64,8 @@ impl Criterion for Lipschitz {
                 })
                 .collect::<Result<_, String>>()?,
         };
-        if parameters.radius.is_none() && parameters.lipschitz_output == LipschitzOutput::Label {
+        let seedless = parameters.radius.is_none() || !parameters.boxes.is_empty();
+        if seedless && parameters.lipschitz_output == LipschitzOutput::Label {
             return Err("--lipschitz-output label is the label of a seed; give --radius".into());
         }
         Ok(Box::new(Slopes {
@@ -88,7 +99,7 @@ struct Slopes {
     groups: Vec<Group>,
     norm: Norm,
     output: LipschitzOutput,
-    constant: f64,
+    constant: Option<f64>,
     space: InputSpace,
     logits: usize,
     classes: usize,
@@ -117,7 +128,7 @@ impl Slopes {
 
 impl Family for Slopes {
     fn guide(&self) -> Result<&dyn Guide, String> {
-        Err("it asks for two inputs at once, which no search here looks for yet".into())
+        Err("it asks for two inputs at once".into())
     }
 
     fn groups(&self) -> &[Group] {
@@ -128,6 +139,7 @@ impl Family for Slopes {
         match &self.regions[slot].0 {
             Region::Domain => "domain".into(),
             Region::Ball(_) => format!("seed {slot}"),
+            Region::Box { .. } => format!("box {slot}"),
         }
     }
 
@@ -140,6 +152,9 @@ impl Family for Slopes {
                 self.norm.name()
             ));
         }
+        let Some(constant) = self.constant else {
+            return Err("the largest constant is no formula".into());
+        };
         let (region, label) = &self.regions[slot];
         let difference = |layer: usize, neuron: usize, factor: f64| {
             let mut linear = Linear::variable(Var::v(Input::First, layer, neuron));
@@ -155,7 +170,7 @@ impl Family for Slopes {
                     .filter(|(_, w)| *w != 0.0)
                     .map(|(element, width)| {
                         let mut lead = difference(self.logits, output, up);
-                        lead.add(-self.constant / width, &difference(1, element, 1.0));
+                        lead.add(-constant / width, &difference(1, element, 1.0));
                         Formula::compare(lead, Relation::Gt)
                     })
                     .collect(),
@@ -181,6 +196,10 @@ impl Family for Slopes {
         Ok(Objective::Ratio(self.ratio(slot)))
     }
 
+    fn ratios(&self) -> Option<&dyn Ratios> {
+        Some(self)
+    }
+
     fn points(&self) -> Vec<Point> {
         vec![Point::Input, Point::Logits]
     }
@@ -191,6 +210,16 @@ impl Family for Slopes {
             tests: Vec::new(),
             covered: vec![BitSet::new(self.regions.len())],
         })
+    }
+}
+
+impl Ratios for Slopes {
+    fn ratio(&self, slot: usize) -> Ratio {
+        Slopes::ratio(self, slot)
+    }
+
+    fn seed(&self, slot: usize) -> Option<usize> {
+        matches!(self.regions[slot].0, Region::Ball(_)).then_some(slot)
     }
 }
 

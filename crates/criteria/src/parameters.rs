@@ -39,8 +39,8 @@ pub struct Parameters {
     pub sigma: Option<f64>,
     /// Pair criteria: whose signs must stay.
     pub scope: Scope,
-    /// lipschitz: the constant c.
-    pub constant: f64,
+    /// lipschitz: the constant c; none to look for the largest.
+    pub constant: Option<f64>,
     /// lipschitz: which outputs.
     pub lipschitz_output: LipschitzOutput,
     /// lipschitz: the norm both differences are measured in.
@@ -49,11 +49,15 @@ pub struct Parameters {
     pub norm: Norm,
     /// lipschitz, safety: the radius of a region; `None` for the whole domain.
     pub radius: Option<f64>,
+    /// lipschitz: boxes that are the regions, lowest and highest values; empty for balls or the domain.
+    pub boxes: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
 impl Parameters {
     /// Sections per neuron when nobody says otherwise.
     pub const SECTIONS: usize = 1000;
+    /// The Lipschitz constant when nobody says otherwise.
+    pub const CONSTANT: f64 = 10.0;
     /// Top neurons when nobody says otherwise.
     pub const TOP: usize = 3;
     /// The value-change factor when nobody says otherwise.
@@ -72,11 +76,12 @@ impl Default for Parameters {
             top: Self::TOP,
             sigma: None,
             scope: Scope::default(),
-            constant: 10.0,
+            constant: Some(Self::CONSTANT),
             lipschitz_output: LipschitzOutput::default(),
             ratio_norm: Norm::LINF,
             norm: Norm::LINF,
             radius: None,
+            boxes: Vec::new(),
         }
     }
 }

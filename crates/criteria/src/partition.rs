@@ -13,7 +13,7 @@ use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point};
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, Group, Guide, Objective, Pairs, Tally};
+use crate::{Family, Group, Guide, Objective, Pairs, Ratios, Tally};
 
 /// One of n parts, written `i/n` with i from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,6 +132,10 @@ impl Family for Part {
 
     fn pairs(&self) -> Option<&dyn Pairs> {
         self.family.pairs()
+    }
+
+    fn ratios(&self) -> Option<&dyn Ratios> {
+        self.family.ratios()
     }
 
     fn points(&self) -> Vec<Point> {

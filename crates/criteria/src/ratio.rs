@@ -19,25 +19,26 @@ pub struct Ratio {
     pub layer: usize,
     /// The norm of both differences.
     pub norm: Norm,
-    /// c
-    pub constant: f64,
+    /// c; none where the largest ratio is wanted, whatever it is.
+    pub constant: Option<f64>,
 }
 
 impl Ratio {
-    /// Whether inputs differ so, given with their values of f.
+    /// Whether inputs differ so, given with their values of f; without a constant, whether f differs at all.
     pub fn is_exceeded(
         &self,
         first: (&[f32], &[f32]),
         second: (&[f32], &[f32]),
         space: &InputSpace,
     ) -> bool {
+        let constant = self.constant.unwrap_or(0.0);
         let unit = InputSpace {
             widths: vec![1.0; self.outputs.len()],
             pixels: Pixels::Single,
         };
         let change = self.norm.distance(first.1, second.1, &unit);
         // Cheap to refute: no distance is below 0.
-        change > 0.0 && change > self.constant * self.norm.distance(first.0, second.0, space)
+        change > 0.0 && change > constant * self.norm.distance(first.0, second.0, space)
     }
 
     /// Whether the first two tests meet it, as `x1` and `x2`.
@@ -55,6 +56,9 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "|f(x1) - f(x2)| > {} |x1 - x2|", self.constant)
+        match self.constant {
+            Some(constant) => write!(f, "|f(x1) - f(x2)| > {constant} |x1 - x2|"),
+            None => write!(f, "the largest |f(x1) - f(x2)| / |x1 - x2|"),
+        }
     }
 }

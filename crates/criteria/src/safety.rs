@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::criterion::{Criterion, Family, Group, Setting, Tally};
 use super::guide::{Clearance, Confinement, Guide, SampleView};
+use super::polarity::Polarity;
 use super::region::{Ball, Region};
 use crate::{Departure, Prediction};
 
@@ -22,6 +23,10 @@ impl Criterion for Safety {
     fn definition(&self) -> &'static str {
         "per seed: some test within the radius of the seed has another answer than the network gives the seed \
          (--decision: another class, or an output further off)"
+    }
+
+    fn polarity(&self) -> Polarity {
+        Polarity::Property
     }
 
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use deepconcolic_campaign::{Stage, Stop};
+use deepconcolic_criteria::Polarity;
 
 /// Something that happened. Events come in an order that depends on the job alone, apart from [`Progress`]'s
 /// times; what an event says is already recorded, so that nothing that was shown is lost.
@@ -55,6 +56,8 @@ pub enum Event {
 pub struct Progress {
     /// What is being done.
     pub stage: Stage,
+    /// What it means that a requirement is covered.
+    pub polarity: Polarity,
     /// Requirements covered so far.
     pub covered: usize,
     /// All requirements.

@@ -62,7 +62,8 @@ pub struct Job {
     pub strategy: String,
     /// Keep generated values on a grid of so many steps of the domain.
     pub quantise: Option<u32>,
-    /// For every covered requirement on one input, also look for the nearest witness.
+    /// For every covered requirement on one input, also look for the nearest witness; for every seed with adversarial
+    /// tests for the nearest adversarial input.
     pub minimise: bool,
     /// Try to prove that what is left open cannot be met.
     pub proofs: bool,

@@ -76,20 +76,21 @@ mod verify;
 pub use deepconcolic_campaign::oracle::{ALL as ORACLES, Oracle, Verdict};
 /// Why a session ended, the stages it goes through, the work it did, and its tests.
 pub use deepconcolic_campaign::{Passes, Stage, Stop, Suite};
-/// One of several parts of the requirements.
-pub use deepconcolic_criteria::Partition;
+/// One of several parts of the requirements; whether a witness is wanted.
+pub use deepconcolic_criteria::{Partition, Polarity};
 /// How outputs are read.
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
-pub use deepconcolic_record::{OnDamage, RunFolder, State, Summary, Times};
+pub use deepconcolic_record::{OnDamage, RunFolder, SlopeSummary, Spread, State, Summary, Times};
 
 pub use audit::{CheckReport, Finding, RunFindings, check};
 pub use conclude::Conclusion;
+pub use conclude::certified_distance::{CertifiedDistance, SeedAnswer};
 pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
     CoverageJob, CoverageReport, CriterionReport, LayerReport, RequirementReport, share,
 };
-pub use criterion::find as find_criterion;
+pub use criterion::{find as find_criterion, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use deepconcolic_campaign::Strategy;
 use deepconcolic_criteria::{Criterion, Decision, Family, Guide, Means, Profile, Setting, Written};
-use deepconcolic_geometry::{Domain, Extent, ImageShape, InputSpace, Norm, SearchSpace, Validity};
+use deepconcolic_geometry::{Domain, Extent, ImageShape, Norm, SearchSpace, Unsupported, Validity};
 use deepconcolic_network::Network;
 
 use crate::error::Error;
@@ -16,6 +16,17 @@ use crate::{criterion, requirements, samples};
 /// The radius when none is given.
 pub fn default_radius(norm: Norm) -> f64 {
     norm.default_radius()
+}
+
+/// Refuses a radius that a norm has no ball of.
+pub fn check_radius(option: &str, norm: Norm, radius: f64) -> Result<(), Error> {
+    let refused = |unsupported: Unsupported| {
+        Error::Request(format!(
+            "{option} {radius} does not fit --norm {norm}: {}",
+            unsupported.why
+        ))
+    };
+    norm.check_radius(radius).map_err(refused)
 }
 
 /// The strategy of a name.
@@ -39,11 +50,8 @@ pub fn search_space(
     boxes: Option<Vec<region_file::Box>>,
 ) -> Result<SearchSpace, Error> {
     let norm = settings.parameters.norm;
-    if norm.convex().is_err() {
-        return Err(Error::Request(format!(
-            "--norm {norm} cannot be searched in this version; use {}",
-            Norm::names(|norm| norm.convex().is_ok())
-        )));
+    if let Some(radius) = settings.radius {
+        check_radius("--radius", norm, radius)?;
     }
     let extent = match (boxes, settings.radius) {
         (Some(boxes), _) => Extent::Boxes(boxes),
@@ -94,7 +102,7 @@ pub fn saved_family(
     network: &Network,
     decision: &Decision,
     seeds: &[Vec<f32>],
-    units: &InputSpace,
+    space: &SearchSpace,
 ) -> Result<Box<dyn Family>, Error> {
     let profile = match criterion(settings)? {
         Some(criterion) if criterion.needs_profile() => {
@@ -102,7 +110,7 @@ pub fn saved_family(
         }
         _ => None,
     };
-    family(settings, network, decision, seeds, units, profile.as_ref())
+    family(settings, network, decision, seeds, space, profile.as_ref())
 }
 
 /// The criterion, if one was chosen by name.
@@ -120,10 +128,10 @@ pub fn family(
     network: &Network,
     decision: &Decision,
     seeds: &[Vec<f32>],
-    units: &InputSpace,
+    space: &SearchSpace,
     profile: Option<&Profile>,
 ) -> Result<Box<dyn Family>, Error> {
-    let family = whole_family(settings, network, decision, seeds, units, profile)?;
+    let family = whole_family(settings, network, decision, seeds, space, profile)?;
     Ok(match settings.partition {
         Some(partition) => partition.restrict(family),
         None => family,
@@ -135,18 +143,22 @@ fn whole_family(
     network: &Network,
     decision: &Decision,
     seeds: &[Vec<f32>],
-    units: &InputSpace,
+    space: &SearchSpace,
     profile: Option<&Profile>,
 ) -> Result<Box<dyn Family>, Error> {
     if let Some(written) = &settings.requirements {
         let set = requirements::resolve(&written.text, &written.name, network)?;
-        let family = Written::new(network, &set, units).map_err(|e| e.in_file(&written.name))?;
+        let family =
+            Written::new(network, &set, &space.units).map_err(|e| e.in_file(&written.name))?;
         return Ok(Box::new(family));
     }
     let Some(criterion) = criterion(settings)? else {
         return Err(Error::Request("give --criterion or --requirements".into()));
     };
-    let parameters = settings.parameters.parameters(settings.radius)?;
+    let mut parameters = settings.parameters.parameters(settings.radius)?;
+    if let Extent::Boxes(boxes) = &space.extent {
+        parameters.boxes.clone_from(boxes);
+    }
     let selection = settings.parameters.selection(network)?;
     let setting = Setting {
         network,
@@ -154,12 +166,20 @@ fn whole_family(
         parameters: &parameters,
         decision,
         seeds,
-        space: units,
+        space: &space.units,
         profile,
     };
     let refuse = |why: String| Error::Request(format!("{}: {why}", criterion.name()));
     let family = criterion.family(&setting).map_err(refuse)?;
-    if let (Err(why), None) = (family.guide(), family.pairs()) {
+    let norm = settings.parameters.norm;
+    if family.ratios().is_some() && norm.convex().is_err() {
+        return Err(refuse(format!(
+            "slopes are searched in balls of {}, not of --norm {norm}",
+            Norm::names(|norm| norm.convex().is_ok())
+        )));
+    }
+    let two_inputs = family.pairs().is_some() || family.ratios().is_some();
+    if let (Err(why), false) = (family.guide(), two_inputs) {
         return Err(refuse(format!("{why}; `coverage` measures it on data")));
     }
     Ok(family)

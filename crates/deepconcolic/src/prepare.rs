@@ -130,7 +130,7 @@ impl Job {
             &network,
             &decision,
             &rows,
-            &space.units,
+            &space,
             profile.as_ref(),
         )?;
         notes.extend(family.notes());
@@ -286,7 +286,10 @@ impl Job {
             _ if self.region.is_some() => Ok(None),
             Radius::Anywhere => Ok(None),
             Radius::Usual => Ok(Some(plan::default_radius(self.parameters.norm))),
-            Radius::Within(radius) if radius.is_finite() && radius >= 0.0 => Ok(Some(radius)),
+            Radius::Within(radius) if radius.is_finite() && radius >= 0.0 => {
+                plan::check_radius("--radius", self.parameters.norm, radius)?;
+                Ok(Some(radius))
+            }
             Radius::Within(radius) => Err(Error::Request(format!(
                 "--radius must be a number of at least 0, or none, not `{radius}`"
             ))),
@@ -296,7 +299,10 @@ impl Job {
     fn judging_radius(&self) -> Result<f64, Error> {
         match self.adversarial_radius {
             None => Ok(plan::default_radius(self.parameters.norm)),
-            Some(radius) if radius.is_finite() && radius >= 0.0 => Ok(radius),
+            Some(radius) if radius.is_finite() && radius >= 0.0 => {
+                plan::check_radius("--adversarial-radius", self.parameters.norm, radius)?;
+                Ok(radius)
+            }
             Some(radius) => Err(Error::Request(format!(
                 "--adversarial-radius must be a number of at least 0, not {radius}"
             ))),

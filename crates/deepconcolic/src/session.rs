@@ -265,6 +265,10 @@ impl Session {
         self.prepared.family.pairs().is_some()
     }
 
+    fn is_about_two_inputs(&self) -> bool {
+        self.is_about_pairs() || self.prepared.family.ratios().is_some()
+    }
+
     /// Random tests are what the others are compared with: they get all of the time.
     fn proves(&self) -> Result<bool, Error> {
         let settings = &self.prepared.settings;
@@ -326,8 +330,8 @@ impl Session {
 
     fn prove_rest(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
         if self.proves()? {
-            // No search for pairs comes after.
-            let share = if self.is_about_pairs() {
+            // No search for two inputs comes after.
+            let share = if self.is_about_two_inputs() {
                 1.0
             } else {
                 PROOF_SHARE

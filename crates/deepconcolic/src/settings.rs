@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::oracle;
+use crate::plan;
 
 /// A requirement file: what errors call it, and what it says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -155,9 +156,9 @@ pub struct CriterionSettings {
     pub sigma: Option<f64>,
     /// Whose signs must not change.
     pub ssc_scope: ScopeName,
-    /// lipschitz: the constant.
-    #[serde(serialize_with = "finite::number")]
-    pub constant: f64,
+    /// lipschitz: the constant; none to look for the largest, in files `max`.
+    #[serde(with = "or_largest")]
+    pub constant: Option<f64>,
     /// lipschitz: which logits.
     pub lipschitz_output: LipschitzName,
     /// lipschitz: the norm of both differences.
@@ -179,11 +180,14 @@ impl CriterionSettings {
         if self.sigma.is_some_and(|s| !s.is_finite() || s <= 0.0) {
             return usage("--sigma must be a positive number");
         }
-        if !self.constant.is_finite() || self.constant < 0.0 {
-            return usage("--constant must be a number of at least 0");
+        if self.constant.is_some_and(|c| !c.is_finite() || c <= 0.0) {
+            return usage("--constant must be a number above 0, or max");
         }
         if self.threshold.is_some_and(|t| !t.is_finite()) {
             return usage("--threshold must be a finite number");
+        }
+        if let Some(radius) = radius {
+            plan::check_radius("--radius", self.norm, radius)?;
         }
         Ok(Parameters {
             threshold: self.threshold,
@@ -204,6 +208,7 @@ impl CriterionSettings {
             ratio_norm: self.ratio_norm,
             norm: self.norm,
             radius,
+            boxes: Vec::new(),
         })
     }
 
@@ -217,6 +222,40 @@ impl CriterionSettings {
         let layers: Vec<&str> = self.layers.iter().map(String::as_str).collect();
         let neurons: Vec<&str> = self.neurons.iter().map(String::as_str).collect();
         Selection::parse(network, &layers, &neurons).map_err(Error::Request)
+    }
+}
+
+/// A constant in a file is a number, or `max` for the largest.
+mod or_largest {
+    use deepconcolic_record::finite;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    const LARGEST: &str = "max";
+
+    #[expect(
+        clippy::ref_option,
+        reason = "serde hands over a reference to the field"
+    )]
+    pub fn serialize<S: Serializer>(constant: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+        match constant {
+            Some(number) => finite::number(number, to),
+            None => to.serialize_str(LARGEST),
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Number(f64),
+        Word(String),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        match Either::deserialize(from)? {
+            Either::Number(number) => Ok(Some(number)),
+            Either::Word(word) if word == LARGEST => Ok(None),
+            Either::Word(word) => Err(de::Error::custom(format!("`{word}` is no constant"))),
+        }
     }
 }
 

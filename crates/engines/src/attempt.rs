@@ -2,6 +2,7 @@
 
 use crate::budget::{Budget, Effort};
 use crate::goal::{Goal, Origin, Reason};
+use crate::region::{RegionOf, stated_region};
 use crate::report::{Found, Report, Witness};
 use crate::task::{Met, Task};
 
@@ -28,13 +29,27 @@ pub(crate) enum Wanted {
 
 /// Whether a goal is a single objective that can be searched for from its first origin.
 pub(crate) fn supports(goal: &Goal<'_>) -> Result<(), Reason> {
+    supports_in(goal, stated_region)
+}
+
+/// The same in regions of another making.
+pub(crate) fn supports_in(goal: &Goal<'_>, region: RegionOf) -> Result<(), Reason> {
+    task_in(goal, region).map(|_| ())
+}
+
+/// The search for the single objective of a goal from its first origin.
+pub(crate) fn task<'a>(goal: &Goal<'a>) -> Result<Task<'a>, Reason> {
+    task_in(goal, stated_region)
+}
+
+fn task_in<'a>(goal: &Goal<'a>, region: RegionOf) -> Result<Task<'a>, Reason> {
     let Some(origin) = goal.origins.first() else {
         return Err(Reason::Unsupported {
             part: "goal".into(),
             why: "it names no input to start from",
         });
     };
-    Task::new(goal, goal.single()?, origin, Budget::default()).map(|_| ())
+    Task::new(goal, goal.single()?, origin, region, Budget::default())
 }
 
 /// Tries the origins of a goal in turn, each with the budget of an attempt.
@@ -42,6 +57,17 @@ pub(crate) fn from_origins(
     goal: &Goal<'_>,
     budget: &Budget<'_>,
     wanted: Wanted,
+    attempt: impl Fn(&Task<'_>, &Origin<'_>, &mut Effort) -> Attempt,
+) -> Report {
+    from_origins_in(goal, budget, wanted, stated_region, attempt)
+}
+
+/// The same in regions of another making.
+pub(crate) fn from_origins_in(
+    goal: &Goal<'_>,
+    budget: &Budget<'_>,
+    wanted: Wanted,
+    region: RegionOf,
     attempt: impl Fn(&Task<'_>, &Origin<'_>, &mut Effort) -> Attempt,
 ) -> Report {
     let objective = match goal.single() {
@@ -56,7 +82,8 @@ pub(crate) fn from_origins(
             report.stop = stop;
             break;
         }
-        let task = match Task::new(goal, objective, origin, budget.for_attempt(report.effort)) {
+        let left = budget.for_attempt(report.effort);
+        let task = match Task::new(goal, objective, origin, region, left) {
             Ok(task) => task,
             Err(reason) => {
                 report.reason = Some(reason);

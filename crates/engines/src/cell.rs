@@ -87,6 +87,16 @@ pub(crate) fn nearest_to_root(task: &Task<'_>, starts: &[&[f32]], effort: &mut E
     }
 }
 
+/// The witness nearest to the root in the cell of a point, for the way of meeting the objective that is nearest
+/// there, and in cells on the way from it to the root.
+pub(crate) fn nearest_from(task: &Task<'_>, start: &[f32], effort: &mut Effort) -> Option<Met> {
+    let cell = Cell::new(task, start, task.region.root, Hold::Cone, 0);
+    match cell.solve(effort) {
+        Found::Witness(witness) => Some(slide(task, start, 0, witness, effort)),
+        Found::Infeasible | Found::Nothing => None,
+    }
+}
+
 /// From cell to cell towards the root: a witness that its cell holds back is the end of the way only if
 /// the cell on the other side has none that is nearer.
 fn slide(

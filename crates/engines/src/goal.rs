@@ -61,6 +61,8 @@ pub struct Goal<'a> {
     pub means: &'a [f64],
     /// How far comparisons must be cleared.
     pub margin: Margin,
+    /// Seed of the random numbers, for engines that draw.
+    pub rng_seed: u64,
 }
 
 impl<'a> Goal<'a> {

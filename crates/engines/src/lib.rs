@@ -37,6 +37,7 @@
 //!     space: &space,
 //!     means: &[],
 //!     margin: Margin::default(),
+//!     rng_seed: 0,
 //! };
 //! let engine = supporting(&goal).map_err(|reason| reason.to_string())?;
 //! let report = engine.search(&goal, &Budget::default());
@@ -49,6 +50,7 @@
 
 mod atom;
 mod attempt;
+mod boundary;
 mod budget;
 mod cell;
 mod compile;
@@ -66,7 +68,11 @@ mod program;
 mod region;
 mod report;
 mod same_signs;
+mod slope;
+mod slope_region;
 mod solver;
+mod some_witness;
+mod sparse;
 mod step;
 mod table;
 mod task;

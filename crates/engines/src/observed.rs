@@ -1,5 +1,7 @@
 //! What the network did on the inputs of a goal, which of them may move, and affine pieces there.
 
+use std::sync::Arc;
+
 use deepconcolic_language::{Input, Observations, Var};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
 
@@ -11,7 +13,23 @@ use crate::budget::Effort;
 pub(crate) struct Observed {
     pub inputs: Vec<Vec<f32>>,
     pub moving: Vec<bool>,
-    traces: Vec<Trace<f32>>,
+    traces: Vec<Executed>,
+}
+
+/// One sample of a batch that was run.
+#[derive(Clone)]
+struct Executed {
+    trace: Arc<Trace<f32>>,
+    sample: usize,
+}
+
+impl Executed {
+    fn alone(network: &Network, input: &[f32], pass: &Pass) -> Self {
+        Self {
+            trace: Arc::new(network.forward(input, pass)),
+            sample: 0,
+        }
+    }
 }
 
 /// An atom's left side as a function of the moving inputs: `gradient . x + constant`.
@@ -43,12 +61,43 @@ impl Observed {
     ) -> Self {
         let pass = pass(points);
         effort.forward += inputs.len();
-        let traces = inputs.iter().map(|x| network.forward(x, &pass)).collect();
+        let traces = inputs
+            .iter()
+            .map(|x| Executed::alone(network, x, &pass))
+            .collect();
         Self {
             inputs,
             moving,
             traces,
         }
+    }
+
+    /// As [`run`](Self::run), of many at once, in one batch.
+    pub fn run_all(
+        network: &Network,
+        points: &[Point],
+        all: Vec<Vec<Vec<f32>>>,
+        moving: &[bool],
+        effort: &mut Effort,
+    ) -> Vec<Self> {
+        let samples: Vec<&[f32]> = all.iter().flatten().map(Vec::as_slice).collect();
+        effort.forward += samples.len();
+        let trace = Arc::new(network.forward(&samples.concat(), &pass(points)));
+        let mut sample = 0;
+        let mut executed = |_: &Vec<f32>| {
+            sample += 1;
+            Executed {
+                trace: Arc::clone(&trace),
+                sample: sample - 1,
+            }
+        };
+        all.into_iter()
+            .map(|inputs| Self {
+                traces: inputs.iter().map(&mut executed).collect(),
+                inputs,
+                moving: moving.to_vec(),
+            })
+            .collect()
     }
 
     /// The same with the moving inputs elsewhere.
@@ -66,7 +115,7 @@ impl Observed {
             .map(|(i, x)| {
                 if self.moving[i] {
                     effort.forward += 1;
-                    network.forward(x, &pass)
+                    Executed::alone(network, x, &pass)
                 } else {
                     self.traces[i].clone()
                 }
@@ -81,7 +130,8 @@ impl Observed {
 
     /// A tensor on one input.
     pub fn values(&self, input: usize, point: Point) -> &[f32] {
-        self.traces[input].get(point)
+        let executed = &self.traces[input];
+        executed.trace.sample(point, executed.sample)
     }
 
     fn term(&self, term: &Term) -> f64 {
@@ -125,12 +175,15 @@ impl Observed {
             })
             .collect();
         for (slot, &input) in moving.iter().enumerate() {
+            let sample = self.traces[input].sample;
             let (which, requests): (Vec<usize>, Vec<Row<f32>>) = atoms
                 .iter()
                 .enumerate()
-                .filter_map(|(a, atom)| Some((a, Self::request(network, atom, input)?)))
+                .map(|(a, atom)| (a, request(network, atom, input)))
+                .filter(|(_, seeds)| !seeds.is_empty())
+                .map(|(a, seeds)| (a, Row { sample, seeds }))
                 .unzip();
-            let Some(tape) = self.traces[input].tape() else {
+            let Some(tape) = self.traces[input].trace.tape() else {
                 continue;
             };
             effort.vjp += requests.len();
@@ -155,28 +208,25 @@ impl Observed {
             .filter(|(_, moves)| **moves)
             .map(|(x, _)| x.as_slice())
     }
+}
 
-    fn request(network: &Network, atom: &Atom, input: usize) -> Option<Row<f32>> {
-        let seeds: Vec<Seed<f32>> = atom
-            .terms
-            .iter()
-            .filter(|term| term.input == input)
-            .map(|term| {
-                let term = steered(network, term);
-                Seed {
-                    point: term.point,
-                    element: term.element,
-                    weight: term.coefficient as f32,
-                }
-            })
-            .collect();
-        (!seeds.is_empty()).then_some(Row { sample: 0, seeds })
-    }
+/// What the derivative of an atom along one input is taken of.
+pub(crate) fn request(network: &Network, atom: &Atom, input: usize) -> Vec<Seed<f32>> {
+    let terms = atom.terms.iter().filter(|term| term.input == input);
+    let seed = |term: &Term| {
+        let term = steered(network, term);
+        Seed {
+            point: term.point,
+            element: term.element,
+            weight: term.coefficient as f32,
+        }
+    };
+    terms.map(seed).collect()
 }
 
 /// Keeps these tensors and what derivatives of them need; of activations their inputs too, which
 /// [`steered`] terms are read from.
-fn pass(points: &[Point]) -> Pass {
+pub(crate) fn pass(points: &[Point]) -> Pass {
     let mut all = points.to_vec();
     for point in points {
         if let Point::Post(layer) = *point
@@ -190,7 +240,7 @@ fn pass(points: &[Point]) -> Pass {
 
 /// Where a silent Relu's output should grow, its input shows the way: u <= v, so what holds of u holds
 /// of v.
-fn steered(network: &Network, term: &Term) -> Term {
+pub(crate) fn steered(network: &Network, term: &Term) -> Term {
     let point = match term.point {
         Point::Post(layer) if steers(network, term) => Point::Pre(layer),
         point => point,

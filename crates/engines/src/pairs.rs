@@ -18,6 +18,7 @@ use crate::meet::meeting_point;
 use crate::pair_tree::{pair_tree, sign_change};
 use crate::region::Region;
 use crate::same_signs::SameSigns;
+use crate::sparse::region_round_neurons;
 use crate::task::{Moves, Task};
 use crate::tree::Tree;
 use crate::walk::walk;
@@ -70,11 +71,19 @@ impl<'a> PairSearch<'a> {
         Scales::of(&self.goal)
     }
 
-    fn region<'b>(&self, root: &'b [f32]) -> Result<Region<'b>, Reason>
+    /// Where tests for some neurons may lie that begin at a start.
+    fn region<'b>(
+        &self,
+        root: &'b [f32],
+        start: &[f32],
+        neurons: &[(Point, usize)],
+        effort: &mut Effort,
+    ) -> Result<Region<'b>, Reason>
     where
         'a: 'b,
     {
-        Region::of(self.goal.space, root)
+        let Goal { network, space, .. } = self.goal;
+        region_round_neurons(network, space, root, start, neurons, effort)
     }
 
     /// Crosses these conditions and flips these decisions round a root; pairs that are not `open` are
@@ -137,7 +146,7 @@ impl<'a> PairSearch<'a> {
             sign_change(point, neuron, &scales),
             Tree::Same(SameSigns::new(self.before, kept, &scales)?),
         ]);
-        let region = self.region(root)?;
+        let region = self.region(root, root, &[(point, neuron)], effort)?;
         let mut task = Task::of_tree(scales, Inputs::Two, tree, region);
         task.budget = self.budget;
         let decisions = Point::Pre(self.layer);
@@ -205,7 +214,8 @@ impl<'a> PairSearch<'a> {
     ) -> Result<PairsFound, Reason> {
         let mut effort = Effort::default();
         let tree = pair_tree(pair, &self.scales())?;
-        let region = self.region(root)?;
+        let neurons = [pair.condition, pair.decision].map(|of| (Point::Pre(of.layer), of.neuron));
+        let region = self.region(root, start, &neurons, &mut effort)?;
         let mut task = Task::of_tree(self.scales(), Inputs::Two, tree, region);
         task.budget = self.budget;
         let mut observed = task.observe(start, Moves::Both, &mut effort);

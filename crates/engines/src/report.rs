@@ -42,6 +42,8 @@ impl Found {
 pub struct Report {
     /// What was found, in the order of the search.
     pub found: Vec<Found>,
+    /// Of a search for a large ratio that met no constant: the steepest two tests, which meet nothing.
+    pub steepest: Option<Found>,
     /// Why nothing was; the requirement stays open.
     pub reason: Option<Reason>,
     /// Why the search ended.

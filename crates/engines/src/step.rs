@@ -71,19 +71,34 @@ impl<'a> Step<'a> {
     /// All inputs of `observed`, the moving ones displaced from the centre. A moving element that no
     /// row depends on has the centre's value.
     pub fn inputs(&self, observed: &Observed, displacement: &[f64]) -> Vec<Vec<f32>> {
-        let mut moved = self.centre.to_vec();
-        for (&(input, e), &d) in self.columns.iter().zip(displacement) {
-            let region = &self.regions[input];
-            let value = f64::from(self.centre[input][e]) + d * region.width(e);
-            moved[input][e] = region.settle(e, value);
-        }
-        let mut moved = moved.into_iter();
+        let mut moved = self.moved(displacement, Region::settle).into_iter();
         let each = observed.inputs.iter().zip(&observed.moving);
         each.map(|(x, moves)| {
             let next = if *moves { moved.next() } else { None };
             next.unwrap_or_else(|| x.clone())
         })
         .collect()
+    }
+
+    /// The only moving input, displaced from the centre and wherever the grid is.
+    pub fn off_grid(&self, displacement: &[f64]) -> Vec<f32> {
+        let mut moved = self.moved(displacement, Region::clip).into_iter();
+        moved.next().unwrap_or_default()
+    }
+
+    /// The moving inputs, displaced from the centre; the number that stands for a value is given.
+    fn moved(
+        &self,
+        displacement: &[f64],
+        place: impl Fn(&Region<'a>, usize, f64) -> f32,
+    ) -> Vec<Vec<f32>> {
+        let mut moved = self.centre.to_vec();
+        for (&(input, e), &d) in self.columns.iter().zip(displacement) {
+            let region = &self.regions[input];
+            let value = f64::from(self.centre[input][e]) + d * region.width(e);
+            moved[input][e] = place(region, e, value);
+        }
+        moved
     }
 
     /// By how much a target's row can fall short when every element is rounded to the grid.

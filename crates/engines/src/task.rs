@@ -10,7 +10,7 @@ use crate::demands::Demands;
 use crate::goal::{Goal, Origin, Reason};
 use crate::observed::{Lens, Observed};
 use crate::pair_tree::pair_tree;
-use crate::region::Region;
+use crate::region::{Region, RegionOf};
 use crate::tree::{Tree, Variant};
 
 /// Which inputs move.
@@ -23,6 +23,7 @@ pub(crate) enum Moves {
 }
 
 /// A goal that this engine can work on.
+#[derive(Clone)]
 pub(crate) struct Task<'a> {
     pub network: &'a Network,
     pub inputs: Inputs,
@@ -46,11 +47,12 @@ pub(crate) struct Met {
 }
 
 impl<'a> Task<'a> {
-    /// The search for one objective from one origin.
+    /// The search for one objective from one origin, in a region of this making.
     pub fn new(
         goal: &Goal<'a>,
         objective: &'a Objective,
         origin: &Origin<'a>,
+        region: RegionOf,
         budget: Budget<'a>,
     ) -> Result<Self, Reason> {
         let scales = Scales::of(goal);
@@ -60,11 +62,11 @@ impl<'a> Task<'a> {
             Objective::Ratio(_) => {
                 return Err(Reason::Objective {
                     asked: objective.kind(),
-                    takes: "formulas and pairs of neurons; no engine searches for ratios yet",
+                    takes: "formulas and pairs of neurons",
                 });
             }
         };
-        let region = Region::of(goal.space, origin.root)?;
+        let region = region(goal.space, origin.root)?;
         let mut task = Self::of_tree(scales, objective.inputs(), tree, region);
         task.objective = Some(objective);
         task.budget = budget;
@@ -88,6 +90,14 @@ impl<'a> Task<'a> {
             points,
             budget: Budget::default(),
             objective: None,
+        }
+    }
+
+    /// The same task in another region.
+    pub fn within(&self, region: Region<'a>) -> Self {
+        Self {
+            region,
+            ..self.clone()
         }
     }
 
@@ -191,7 +201,8 @@ impl<'a> Task<'a> {
                 .moving_inputs()
                 .map(|x| self.region.space.distance(x, centre))
                 .fold(0.0, f64::max),
-            bound,
+            // A bound is a distance in the norm of programs, which a count is not.
+            bound: bound.filter(|_| self.region.space.norm.convex().is_ok()),
         })
     }
 }

@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
         // the root as possible.
         let region = &self.task.region;
         let here: Vec<Vec<f32>> = self.here.moving_inputs().map(<[f32]>::to_vec).collect();
-        let any = region.space.norm.is_box();
+        let any = region.is_box;
         let centre = if any { &here } else { &self.root };
         let mut step = Step::new(centre, &self.regions, &targets);
         step.keep_near(&here, self.trust);

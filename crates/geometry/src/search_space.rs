@@ -107,7 +107,7 @@ impl SearchSpace {
 
     /// What an assessor must know of proofs over the region: a sentence with a space before it, or nothing.
     pub fn proof_note(&self) -> &'static str {
-        self.extent.kind().proof_note()
+        self.extent.kind().proof_note(self.norm)
     }
 
     /// How alike two inputs are, where that is asked.

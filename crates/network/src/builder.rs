@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::network::{Constant, Label, Layer, Network, Node, Source, StoredTensor, Value, ValueId};
+use crate::numbers::Numbers;
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
 use crate::ops::{Transpose, reorder};
 use crate::{Head, Order, Plain, Scalar, Shape};
@@ -60,11 +61,16 @@ impl NetworkBuilder {
     }
 
     /// A tensor that is part of the model.
-    pub fn constant(&mut self, shape: Shape, data: Vec<f64>) -> Result<Tensor, String> {
-        if shape.elements() != data.len() {
-            return Err(format!("{} numbers for shape {shape}", data.len()));
+    pub fn constant(
+        &mut self,
+        shape: Shape,
+        numbers: impl Into<Numbers>,
+    ) -> Result<Tensor, String> {
+        let numbers = numbers.into();
+        if shape.elements() != numbers.len() {
+            return Err(format!("{} numbers for shape {shape}", numbers.len()));
         }
-        let value = self.store_constant(data);
+        let value = self.store_constant(numbers);
         Ok(self.hold(value, shape))
     }
 
@@ -76,19 +82,32 @@ impl NetworkBuilder {
     /// The numbers of a tensor that does not depend on the input, in the file's order.
     pub fn known(&self, tensor: Tensor) -> Option<Vec<f64>> {
         let place = &self.tensors[tensor.0];
-        let data = self.values[place.value].constant()?.double();
+        let data = self.values[place.value].constant()?.numbers().to_double();
+        if place.order.is_identity() {
+            return Some(data);
+        }
         let mut ordered = vec![0.0; data.len()];
-        reorder(&place.order, &place.shape, data, &mut ordered);
+        reorder(&place.order, &place.shape, &data, &mut ordered);
         Some(ordered)
+    }
+
+    /// The same without copying them where that can be: large weights are held once.
+    pub fn numbers(&self, tensor: Tensor) -> Option<Numbers> {
+        let place = &self.tensors[tensor.0];
+        if place.order.is_identity() {
+            Some(self.values[place.value].constant()?.numbers().clone())
+        } else {
+            self.known(tensor).map(Numbers::from)
+        }
     }
 
     /// The first number of a constant that single precision holds as an infinity or not at all: its
     /// place in the file's order, and the number.
     pub fn not_finite(&self, tensor: Tensor) -> Option<(usize, f64)> {
         let place = &self.tensors[tensor.0];
-        let numbers = self.values[place.value].constant()?.double();
-        let at = numbers.iter().position(|&n| !(n as f32).is_finite())?;
-        Some((place.file_index(at), numbers[at]))
+        let numbers = self.values[place.value].constant()?.numbers();
+        let at = numbers.not_finite()?;
+        Some((place.file_index(at), numbers.at(at)))
     }
 
     /// The element count of a tensor that copies of model constants may fill: a hostile file asks
@@ -166,6 +185,37 @@ impl NetworkBuilder {
             self.add_layer(before, place.clone(), name);
         }
         Ok(self.name_place(place))
+    }
+
+    /// A tensor times a factor plus a shift, one of each for every position along its second axis, taken into the
+    /// operator that computes it; none where that operator cannot. The tensor itself stays as it is for others.
+    pub fn scaled(
+        &mut self,
+        tensor: Tensor,
+        factor: &[f64],
+        shift: &[f64],
+        name: &str,
+    ) -> Option<Tensor> {
+        let place = &self.tensors[tensor.0];
+        let Source::Node(node) = self.values[place.value].source else {
+            return None;
+        };
+        let last = place.shape.rank().checked_sub(1)?;
+        if place.order.axes().get(1) != Some(&last) {
+            return None;
+        }
+        let node = &self.nodes[node];
+        let op = node.op.then(factor, shift)?;
+        let inputs = node.inputs.iter().map(|(value, shape)| StoredTensor {
+            value: *value,
+            shape: shape.clone(),
+            order: Order::identity(shape.rank()),
+        });
+        let inputs: Vec<StoredTensor> = inputs.collect();
+        let mut place = place.clone();
+        place.value = self.push_node(op, &inputs, place.shape.clone());
+        self.label(&place, name);
+        Some(self.name_place(place))
     }
 
     /// Adds a finished network that reads the input of this one, with what `rename` makes of its names:
@@ -280,9 +330,9 @@ impl NetworkBuilder {
         self.values.len() - 1
     }
 
-    fn store_constant(&mut self, data: Vec<f64>) -> ValueId {
-        let elements = data.len();
-        self.store(Source::Constant(Arc::new(Constant::new(data))), elements)
+    fn store_constant(&mut self, numbers: Numbers) -> ValueId {
+        let elements = numbers.len();
+        self.store(Source::Constant(Arc::new(Constant::new(numbers))), elements)
     }
 
     fn hold(&mut self, value: ValueId, shape: Shape) -> Tensor {
@@ -380,7 +430,7 @@ impl NetworkBuilder {
         let settled = if place.order.keeps_memory(&place.shape) {
             place.value
         } else if let Some(data) = self.known(tensor) {
-            self.store_constant(data)
+            self.store_constant(data.into())
         } else {
             let transpose = Arc::new(Transpose::new(place.order.clone()));
             self.push_node(transpose, &[place], shape.clone())
@@ -484,7 +534,8 @@ impl Network {
         }
     }
 
-    /// Without the operators that no output needs.
+    /// Without the operators that no output needs, and without the constants that no operator reads: weights
+    /// are held by the operators they became part of.
     fn pruned(mut self) -> Self {
         let needed = self.ancestors(self.outputs.iter().map(|(_, place)| place.value));
         let mut new_index = vec![None; self.nodes.len()];
@@ -497,6 +548,18 @@ impl Network {
             }
         }
         self.nodes = kept;
+        let mut read = vec![false; self.values.len()];
+        for (value, _) in self.nodes.iter().flat_map(|node| &node.inputs) {
+            read[*value] = true;
+        }
+        for (_, place) in &self.outputs {
+            read[place.value] = true;
+        }
+        for (value, _) in self.values.iter_mut().zip(read).filter(|(_, read)| !read) {
+            if value.constant().is_some() {
+                value.source = Source::Constant(Arc::new(Constant::new(Vec::<f32>::new().into())));
+            }
+        }
         self.layers.retain_mut(|layer| {
             let index = new_index[layer.node];
             layer.node = index.unwrap_or_default();

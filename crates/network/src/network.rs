@@ -1,34 +1,50 @@
 //! The network: operators in topological order, its input, its hidden layers, its outputs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::numbers::Numbers;
 use crate::operator::{Nature, Operator};
 use crate::{Order, Shape};
 
 /// Index of a stored tensor.
 pub(crate) type ValueId = usize;
 
-/// A tensor that is part of the model, in both number types.
+/// A tensor that is part of the model, in both number types: the one it is not kept in is made when it is
+/// first asked for.
 #[derive(Debug, Clone)]
 pub struct Constant {
-    single: Vec<f32>,
-    double: Vec<f64>,
+    numbers: Numbers,
+    single: OnceLock<Vec<f32>>,
+    double: OnceLock<Vec<f64>>,
 }
 
 impl Constant {
-    pub(crate) fn new(double: Vec<f64>) -> Self {
+    pub(crate) fn new(numbers: Numbers) -> Self {
         Self {
-            single: double.iter().map(|&v| v as f32).collect(),
-            double,
+            numbers,
+            single: OnceLock::new(),
+            double: OnceLock::new(),
         }
     }
 
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
     pub(crate) fn single(&self) -> &[f32] {
-        &self.single
+        match &self.numbers {
+            Numbers::Single(single) => single,
+            Numbers::Double(double) => self
+                .single
+                .get_or_init(|| double.iter().map(|&v| v as f32).collect()),
+        }
     }
 
     pub(crate) fn double(&self) -> &[f64] {
-        &self.double
+        match &self.numbers {
+            Numbers::Single(_) => self.double.get_or_init(|| self.numbers.to_double()),
+            Numbers::Double(double) => double,
+        }
     }
 }
 

@@ -357,6 +357,12 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         false
     }
 
+    /// This operator followed by a multiplication and an addition for each element of the last axis, as one
+    /// operator, if there is such a one.
+    fn then(&self, _factor: &[f64], _shift: &[f64]) -> Option<Arc<dyn Operator>> {
+        None
+    }
+
     /// For an operator that only reorders axes: the order.
     fn as_reordering(&self) -> Option<&Order> {
         None

@@ -4,7 +4,7 @@
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::kernels::{Kernel, Piece, PieceCache};
 use crate::network::Constant;
@@ -66,7 +66,7 @@ pub trait Scalar:
     /// An operator in this type.
     fn evaluate(operator: &dyn Operator) -> &dyn Evaluate<Self>;
     /// This type's pieces in a cache.
-    fn pieces(cache: &PieceCache) -> &OnceLock<Vec<Piece<Self>>>;
+    fn pieces(cache: &PieceCache) -> &OnceLock<Arc<[Piece<Self>]>>;
     /// This type's copy of a constant.
     fn constant(constant: &Constant) -> &[Self];
 }
@@ -123,7 +123,7 @@ macro_rules! scalar {
             fn evaluate(operator: &dyn Operator) -> &dyn Evaluate<Self> {
                 operator
             }
-            fn pieces(cache: &PieceCache) -> &OnceLock<Vec<Piece<Self>>> {
+            fn pieces(cache: &PieceCache) -> &OnceLock<Arc<[Piece<Self>]>> {
                 cache.$width()
             }
             fn constant(constant: &Constant) -> &[Self] {

@@ -31,7 +31,7 @@ type Steer = (f64, Vec<Seed<f64>>);
 impl Climb<'_> {
     /// An input that meets the goal.
     pub fn run(&self, seed: u64) -> Option<Vec<f32>> {
-        let Region { lower, upper } = self.region;
+        let Region { lower, upper, .. } = self.region;
         let ends: Vec<[f64; 2]> = lower.iter().zip(upper).map(|(&l, &u)| [l, u]).collect();
         let mut random = Random::new(seed);
         (0..self.batches).find_map(|batch| {

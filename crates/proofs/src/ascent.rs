@@ -7,6 +7,10 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes")]
 
+use std::sync::Arc;
+
+use crate::changes::Choice;
+use crate::knowledge::Knowledge;
 use crate::lanes::{LANES, Lanes, all};
 use crate::lines::{UnitLines, default_share, lines, range, value};
 use crate::objective::{Condition, seed};
@@ -71,6 +75,8 @@ pub(crate) struct Steps {
 pub(crate) struct Ascent<'a> {
     pub program: &'a Program,
     pub ends: Vec<[Lanes; 2]>,
+    /// How inputs move, if few may.
+    pub choice: Option<Arc<Choice>>,
     pub free: Vec<Free>,
     lines: Vec<UnitLines>,
     backward: Backward,
@@ -81,7 +87,8 @@ pub(crate) struct Ascent<'a> {
 pub(crate) const CLEAR: f64 = 1e-7;
 
 impl<'a> Ascent<'a> {
-    pub fn new(program: &'a Program, ends: Vec<[Lanes; 2]>, bounds: &[[f64; 2]]) -> Self {
+    /// Over the region of what is known, with bounds of the program's units there.
+    pub fn new(program: &'a Program, knowledge: &Knowledge<'_>, bounds: &[[f64; 2]]) -> Self {
         let (mut free, mut base) = (Vec::new(), Vec::new());
         for curves in program.curves() {
             for (k, &input) in curves.inputs.iter().enumerate() {
@@ -111,8 +118,9 @@ impl<'a> Ascent<'a> {
         Self {
             backward: Backward::new(program),
             values: vec![all(0.0); program.variables],
+            ends: knowledge.ends(program),
+            choice: knowledge.choice(program),
             program,
-            ends,
             free,
             lines: base,
         }
@@ -161,14 +169,15 @@ impl<'a> Ascent<'a> {
             let to = self.program.steps.len();
             self.backward
                 .run(self.program, to, &self.lines, &multipliers);
-            let bound = self.backward.lower(&self.ends);
+            let bound = self.backward.lower(&self.ends, self.choice.as_deref());
             for lane in 0..lanes {
                 if bound[lane] > best[lane].bound {
                     best[lane].bound = bound[lane];
                     state.save(lane, &mut best[lane].part);
                 }
             }
-            self.backward.corners(&self.ends, &mut self.values);
+            let choice = self.choice.as_deref();
+            self.backward.corners(&self.ends, choice, &mut self.values);
             let done = best.iter().all(|reached| reached.bound > CLEAR);
             if done {
                 break;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use deepconcolic_check::{
-    Accepted, Atom, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported,
-    cases, check_each,
+    Accepted, Atom, Case, Certificate, Changes, Digest, Entry, Expectation, Proof, Region,
+    Unsupported, cases, check_each,
 };
 use deepconcolic_language::Requirement;
 use deepconcolic_network::{Element, Network, Origin, Pass, Point, Trace};
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::ascent::Ascent;
 use crate::chunk::Chunk;
 use crate::confirm::inside;
+use crate::few_changes::few;
 use crate::knowledge::Knowledge;
 use crate::lanes::LANES;
 use crate::objective::{Condition, elements};
@@ -365,7 +366,7 @@ impl Batch<'_> {
         let targets: Vec<Element> = targets.copied().collect();
         let program = Program::of(self.network, &targets)?;
         let bounds = self.knowledge.bounds(&program);
-        let mut ascent = Ascent::new(&program, self.knowledge.ends(&program), &bounds);
+        let mut ascent = Ascent::new(&program, self.knowledge, &bounds);
         let mut variables = program.targets.iter();
         let conditions: Vec<Vec<Condition>> = group
             .iter()
@@ -392,6 +393,16 @@ impl Batch<'_> {
         Ok(found)
     }
 
+    /// The region and its limit on changes, where that is small enough to split on.
+    pub fn few_changes(&self) -> Option<(&Region, &Changes)> {
+        Some((self.region, few(self.region)?))
+    }
+
+    /// Bounds of a program's units over the region.
+    pub fn bounds(&self, program: &Program) -> Vec<[f64; 2]> {
+        self.knowledge.bounds(program)
+    }
+
     /// Runs a point on the network, the rest of the input as in the seed, and says whether it meets a
     /// question.
     pub fn confirm(&self, q: usize, program: &Program, point: &[f64]) -> Option<Vec<f32>> {
@@ -399,6 +410,9 @@ impl Batch<'_> {
         for (&element, &value) in program.inputs.iter().zip(point) {
             let (l, u) = (self.region.lower[element], self.region.upper[element]);
             input[element] = inside(value, l, u)?;
+        }
+        if !self.region.allows_changes(&input) {
+            return None;
         }
         let atom = &self.questions[q].atom;
         let trace = self.network.forward(&input, &Pass::keep(points([atom])));

@@ -8,6 +8,7 @@ use deepconcolic_network::Network;
 use crate::ascent::{Ascent, Steps};
 use crate::attack::Walker;
 use crate::confirm::Executor;
+use crate::few_changes::{self, few};
 use crate::knowledge::Knowledge;
 use crate::lanes::LANES;
 use crate::objective::{Condition, program_of};
@@ -51,7 +52,7 @@ impl Cells<'_> {
         let executor = Executor::new(self.network, &goal, &case, 0.0);
         let confirm = |point: &[f64]| executor.confirm(&program.inputs, point);
         let bounds = self.knowledge.bounds(&program);
-        let mut ascent = Ascent::new(&program, self.knowledge.ends(&program), &bounds);
+        let mut ascent = Ascent::new(&program, self.knowledge, &bounds);
         let given = Given::of(&ascent, &conditions);
         let rest: Vec<Condition> = given.rest.iter().map(|&c| conditions[c].clone()).collect();
         let mut start = ascent.start(rest.len());
@@ -72,9 +73,15 @@ impl Cells<'_> {
             let root = ascent.climb(&[&rest], &[start], ROOT).swap_remove(0);
             phases::refute(&mut ascent, &rest, root, &effort, &confirm)
         });
-        Ok(match end {
-            End::Refuted(proof) => End::Refuted(given.rewrite(proof)),
-            end => end,
+        Ok(match (end, few(&case.region)) {
+            (End::Refuted(proof), _) => End::Refuted(given.rewrite(proof)),
+            // Programs know of no limit on changes.
+            (End::Open(_), Some(changes)) => {
+                let place = (&case.region, changes);
+                let program = (&program, &bounds[..]);
+                few_changes::refute(program, &conditions, place, effort, &confirm)
+            }
+            (end, _) => end,
         })
     }
 

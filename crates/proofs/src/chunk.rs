@@ -7,6 +7,7 @@ use deepconcolic_check::Tree;
 use crate::ascent::{Ascent, CLEAR, Part, Steps};
 use crate::attack::Attack;
 use crate::batch::{Batch, Found};
+use crate::few_changes;
 use crate::objective::Condition;
 use crate::phases::{self, Effort, End};
 use crate::program::{Program, Step};
@@ -58,7 +59,17 @@ impl Chunk<'_> {
             let q = self.group[open[question]];
             self.batch.confirm(q, program, point)
         };
-        let inputs = attack.run(program, &asked, &ends, open.len() as u64, &confirm);
+        // Steps in a box do not keep to few changes; the corners of bounds do.
+        let limited = ascent.choice.is_some();
+        let inputs = if limited {
+            let mut found = vec![None; open.len()];
+            for (lane, corner) in corners(ascent, &asked) {
+                found[lane] = confirm(lane, &corner);
+            }
+            found
+        } else {
+            attack.run(program, &asked, &ends, open.len() as u64, &confirm)
+        };
         let mut left = Vec::new();
         for (&member, input) in open.iter().zip(inputs) {
             match input {
@@ -66,12 +77,14 @@ impl Chunk<'_> {
                 None => left.push(member),
             }
         }
+        // What rounding decides at the corner of a box it does not where few inputs move: which they are
+        // depends on all of them.
         left.retain(|&member| match self.at_corner(member, program, &ends) {
-            Some(decided) => {
+            Some(decided) if !limited => {
                 found.push(decided);
                 false
             }
-            None => true,
+            _ => true,
         });
         found.extend(self.climb(ascent, &left));
         found
@@ -137,7 +150,14 @@ impl Chunk<'_> {
             }
             let confirm = |point: &[f64]| self.batch.confirm(q, program, point);
             let conditions = &self.conditions[member];
-            let end = phases::refute(ascent, conditions, reached, &effort, &confirm);
+            let end = match self.batch.few_changes() {
+                Some(place) if reached.bound <= CLEAR => {
+                    let bounds = self.batch.bounds(program);
+                    let program = (program, &bounds[..]);
+                    few_changes::refute(program, conditions, place, &effort, &confirm)
+                }
+                _ => phases::refute(ascent, conditions, reached, &effort, &confirm),
+            };
             found.push((q, end));
         }
         found
@@ -148,4 +168,18 @@ impl Chunk<'_> {
         let proof = vec![Tree::Leaf(leaf)];
         (self.group[member], End::Refuted(proof))
     }
+}
+
+/// The corners of plain bounds that meet the conditions, by lane.
+fn corners(ascent: &mut Ascent<'_>, asked: &[&[Condition]]) -> Vec<(usize, Vec<f64>)> {
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let start = vec![ascent.start(1); asked.len()];
+    let plain = Steps {
+        maximum: 1,
+        rate: 0.0,
+    };
+    ascent.climb(asked, &start, plain);
+    ascent.witnesses(asked)
 }

@@ -16,17 +16,19 @@ pub(crate) struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// Elements that a point leaves open stand at the centre of the region. Where no number of single
+    /// Elements that a point leaves open stand at the centre of the region: of its changes, or of its box. Where no number of single
     /// precision lies between the ends of an element, the nearest within the tolerance will do.
     pub fn new(network: &'a Network, goal: &Formula, case: &'a Case, tolerance: f64) -> Self {
         let ends = case.region.lower.iter().zip(&case.region.upper);
-        let centre = ends.map(|(l, u)| 0.5 * l + 0.5 * u);
+        let middle = || ends.map(|(l, u)| 0.5 * l + 0.5 * u).collect();
+        let changes = case.region.changes.as_ref();
+        let base = changes.map_or_else(middle, |changes| changes.centre.clone());
         Self {
             network,
             goal: goal.with_single(network.input_elements(), tolerance),
             tolerance,
             region: &case.region,
-            base: centre.collect(),
+            base,
         }
     }
 
@@ -45,7 +47,7 @@ impl<'a> Executor<'a> {
                 inside(x, l, u)
             })
             .collect();
-        let input = input?;
+        let input = input.filter(|input| self.region.allows_changes(input))?;
         meets(self.network, &self.goal, &input).then_some(input)
     }
 }

@@ -169,7 +169,7 @@ fn better(own: Vec<(&Half<'_>, Judged)>) -> Option<(usize, Vec<Judged>)> {
 
 /// Sums of conditions that are bounded side by side: each alone, then, as far as there are lanes, two
 /// at a time, three at a time and so on. What no condition rules out alone several may together.
-fn mixes(conditions: usize) -> Vec<Vec<(usize, f32)>> {
+pub(crate) fn mixes(conditions: usize) -> Vec<Vec<(usize, f32)>> {
     let mut mixes: Vec<Vec<(usize, f32)>> = (0..conditions).map(|c| vec![(c, 1.0)]).collect();
     let room = LANES.max(conditions);
     let mut from = 0;

@@ -2,11 +2,13 @@
 //! questions about the box share it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use deepconcolic_check::{Region, Unit, Unsupported};
 use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
+use crate::changes::Choice;
 use crate::lanes::{LANES, Lanes, all};
 use crate::lines::{UnitLines, is_flat, lines, range};
 use crate::pass::Backward;
@@ -80,6 +82,11 @@ impl<'a> Knowledge<'a> {
         program.inputs.iter().map(ends).collect()
     }
 
+    /// How a program's inputs move, if few may.
+    pub fn choice(&self, program: &Program) -> Option<Arc<Choice>> {
+        Choice::of_region(&self.region, &program.inputs)
+    }
+
     /// The bounds of a program's units, all of which must be known.
     pub fn bounds(&self, program: &Program) -> Vec<[f64; 2]> {
         let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
@@ -94,6 +101,7 @@ impl<'a> Knowledge<'a> {
             lines: Vec::with_capacity(program.units.len()),
             backward: Backward::new(program),
             ends: self.ends(program),
+            choice: self.choice(program),
         };
         for (interval, &e) in sweep.intervals.iter_mut().zip(&program.inputs) {
             *interval = [self.region.lower[e], self.region.upper[e]];
@@ -137,6 +145,8 @@ struct Sweep {
     lines: Vec<UnitLines>,
     backward: Backward,
     ends: Vec<[Lanes; 2]>,
+    /// How inputs move, if few may.
+    choice: Option<Arc<Choice>>,
 }
 
 impl Sweep {
@@ -155,7 +165,9 @@ impl Sweep {
         let open: Vec<usize> = (0..bounds.len())
             .filter(|&k| {
                 let [l, u] = bounds[k];
-                let deep = curves.first_unit > 0 && known[k].is_none();
+                // Over a box intervals of the first sums are exact.
+                let deep = curves.first_unit > 0 || self.choice.is_some();
+                let deep = deep && known[k].is_none();
                 deep && !is_flat(&curves.parts, l, u)
             })
             .collect();
@@ -167,7 +179,7 @@ impl Sweep {
                 self.backward.seed(variable, 2 * pair + 1, -1.0);
             }
             self.backward.run(program, step, &self.lines, &[]);
-            let lower = self.backward.lower(&self.ends);
+            let lower = self.backward.lower(&self.ends, self.choice.as_deref());
             for (pair, &k) in chunk.iter().enumerate() {
                 let [l, u] = &mut bounds[k];
                 *l = l.max(lower[2 * pair]);

@@ -9,6 +9,7 @@
 
 use deepconcolic_network::vectorised;
 
+use crate::changes::Choice;
 use crate::lanes::{LANES, Lanes, all};
 use crate::lines::UnitLines;
 use crate::program::{Curves, Program, Step, Sums};
@@ -155,8 +156,12 @@ impl Backward {
         }
     }
 
-    /// Lower bounds over boxes, after [`Backward::run`].
-    pub fn lower(&self, ends: &[[Lanes; 2]]) -> Lanes {
+    /// Lower bounds over boxes, of inputs that move as a choice says if there is one, after
+    /// [`Backward::run`].
+    pub fn lower(&self, ends: &[[Lanes; 2]], choice: Option<&Choice>) -> Lanes {
+        if let Some(choice) = choice {
+            return self.lower_of_few(ends, choice);
+        }
         vectorised(|| {
             let mut bound = self.constant;
             for (a, [low, high]) in self.coefficients.iter().zip(ends) {
@@ -168,12 +173,33 @@ impl Backward {
         })
     }
 
-    /// The corners of boxes where [`Backward::lower`] is taken.
-    pub fn corners(&self, ends: &[[Lanes; 2]], values: &mut [Lanes]) {
+    /// Where few inputs may move at a time. What moves not at all is at both ends.
+    fn lower_of_few(&self, ends: &[[Lanes; 2]], choice: &Choice) -> Lanes {
+        let mut bound = choice.least(&self.coefficients, LANES);
+        let mut movers = choice.movers.iter().peekable();
+        for (input, (a, [low, _])) in self.coefficients.iter().zip(ends).enumerate() {
+            if movers.next_if(|m| m.input as usize == input).is_some() {
+                continue;
+            }
+            for lane in 0..LANES {
+                bound[lane] += a[lane] * low[lane];
+            }
+        }
+        for lane in 0..LANES {
+            bound[lane] += self.constant[lane];
+        }
+        bound
+    }
+
+    /// The corners where [`Backward::lower`] is taken.
+    pub fn corners(&self, ends: &[[Lanes; 2]], choice: Option<&Choice>, values: &mut [Lanes]) {
         for ((value, a), [low, high]) in values.iter_mut().zip(&self.coefficients).zip(ends) {
             for lane in 0..LANES {
                 value[lane] = if a[lane] < 0.0 { high[lane] } else { low[lane] };
             }
+        }
+        if let Some(choice) = choice {
+            choice.corners(&self.coefficients, values);
         }
     }
 }

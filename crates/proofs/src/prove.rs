@@ -12,9 +12,10 @@ use deepconcolic_network::{Element, Network};
 use rayon::prelude::*;
 
 use crate::answer::Climb;
-use crate::ascent::{Ascent, Part, Reached, Steps};
+use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
 use crate::attack::Attack;
 use crate::confirm::Executor;
+use crate::few_changes::{self, few};
 use crate::inputs;
 use crate::knowledge::Knowledge;
 use crate::lanes::LANES;
@@ -150,6 +151,13 @@ fn climb(
     batches: usize,
 ) -> Option<Vec<f32>> {
     let boxes = boxes(alternatives);
+    // Steps in a box do not keep to few changes.
+    if alternatives
+        .iter()
+        .any(|case| case.region.changes.is_some())
+    {
+        return None;
+    }
     let now = Instant::now();
     let share = CLIMBS * boxes.len() as u32;
     let normal = goal.nnf();
@@ -205,7 +213,7 @@ struct Whole<'a> {
 
 impl Whole<'_> {
     fn ascent(&self) -> Ascent<'_> {
-        Ascent::new(&self.thin, self.knowledge.ends(&self.thin), &self.bounds)
+        Ascent::new(&self.thin, &self.knowledge, &self.bounds)
     }
 }
 
@@ -269,7 +277,7 @@ impl<'a> CasesOfBox<'a> {
     }
 
     fn ends(&self) -> Vec<[f64; 2]> {
-        let Region { lower, upper } = &self.cases[0].region;
+        let Region { lower, upper, .. } = &self.cases[0].region;
         let ends = |&e: &usize| [lower[e], upper[e]];
         self.program.inputs.iter().map(ends).collect()
     }
@@ -280,6 +288,10 @@ impl<'a> CasesOfBox<'a> {
 
     /// Gradient steps from random points for some alternatives; the full effort, or a share of it.
     fn attack(&self, open: &[usize], round: usize, share: usize) -> Option<Vec<f32>> {
+        // Steps in a box do not keep to few changes.
+        if self.cases[0].region.changes.is_some() {
+            return None;
+        }
         let ends = self.ends();
         let cheap = (CHEAP / self.program.terms().max(1)).clamp(1, 64);
         let portions = (self.limits.attacks * cheap).div_ceil(share) as u64;
@@ -312,7 +324,8 @@ impl<'a> CasesOfBox<'a> {
         let atoms = self.cases.iter().map(|case| &case.atoms);
         let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
         knowledge.prepare(&targets)?;
-        let few = self.program.inputs.len() <= self.limits.few_inputs;
+        let limited = self.cases[0].region.changes.is_some();
+        let few = self.program.inputs.len() <= self.limits.few_inputs && !limited;
         let bounds = knowledge.bounds(&self.program);
         let whole = Whole {
             thin: self.program.without_zero_terms(&bounds),
@@ -370,6 +383,12 @@ impl<'a> CasesOfBox<'a> {
         roots
     }
 
+    /// Whether an alternative is left to bounds of the whole region and splits of phases, given what the root
+    /// reached.
+    fn splits_phases(&self, root: &Reached) -> bool {
+        root.bound > CLEAR || few(&self.cases[0].region).is_none()
+    }
+
     /// One alternative, so many nodes.
     fn round(&self, case: usize, root: Option<&Reached>, nodes: usize, whole: &Whole<'_>) -> End {
         let confirm = |point: &[f64]| self.confirm(case, point);
@@ -380,9 +399,15 @@ impl<'a> CasesOfBox<'a> {
             spent: self.limits.spent.unwrap_or(&NOBODY),
         };
         let conditions = &self.conditions[case];
-        if let Some(root) = root {
+        if let Some(root) = root.filter(|root| self.splits_phases(root)) {
             let mut ascent = whole.ascent();
             return phases::refute(&mut ascent, conditions, root.clone(), &effort, &confirm);
+        }
+        let region = &self.cases[case].region;
+        if let Some(changes) = few(region) {
+            let program = (&self.program, &whole.bounds[..]);
+            let place = (region, changes);
+            return few_changes::refute(program, conditions, place, &effort, &confirm);
         }
         let (ends, bounds) = (self.ends(), whole.bounds.clone());
         inputs::refute(&self.program, conditions, ends, bounds, &effort, &confirm)

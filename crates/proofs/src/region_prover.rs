@@ -444,5 +444,29 @@ fn drawn(region: &Region, number: u64) -> Option<Vec<f32>> {
         };
         inside(l + share * (u - l), l, u)
     });
-    point.collect()
+    let mut point: Vec<f32> = point.collect::<Option<_>>()?;
+    if let Some(changes) = &region.changes {
+        let mut kept: Vec<u32> = changes.positions.to_vec();
+        kept.sort_unstable();
+        kept.dedup();
+        let most = (changes.allowed as usize).min(kept.len());
+        for place in 0..most {
+            let left = kept.len() - place;
+            kept.swap(
+                place,
+                place + ((next() * left as f64) as usize).min(left - 1),
+            );
+        }
+        kept.truncate(most);
+        kept.sort_unstable();
+        for (x, (position, &c)) in point
+            .iter_mut()
+            .zip(changes.positions.iter().zip(&changes.centre))
+        {
+            if kept.binary_search(position).is_err() {
+                *x = c as f32;
+            }
+        }
+    }
+    region.has(&point).then_some(point)
 }

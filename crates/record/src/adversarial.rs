@@ -167,41 +167,71 @@ pub struct Drawn {
     pub notes: Vec<String>,
 }
 
-/// The pictures of adversarial tests: with 8 bits, or with 16 if only that holds every value exactly. The
-/// folder is for messages.
+/// The pictures of adversarial tests. The folder is for messages.
 pub fn draw(
     folder: &Path,
     table: &AdversarialTable,
     shape: &[usize],
     domain: &Domain,
 ) -> Result<Drawn, ArchiveError> {
+    let elements: usize = shape.iter().product();
+    let input = |row: usize| &table.x[row * elements..(row + 1) * elements];
+    let gallery = Gallery {
+        pictures: (0..table.len())
+            .map(|row| (table.picture(row), input(row)))
+            .collect(),
+        what: "adversarial tests",
+        table: ADVERSARIAL_TABLE,
+    };
+    draw_gallery(folder, &gallery, shape, domain)
+}
+
+/// Inputs to be drawn.
+pub(crate) struct Gallery<'a> {
+    /// The name of each picture, and its input.
+    pub pictures: Vec<(String, &'a [f32])>,
+    /// What the inputs are.
+    pub what: &'static str,
+    /// The file that has them exactly.
+    pub table: &'static str,
+}
+
+/// Pictures with 8 bits, or with 16 if only that holds every value exactly. The folder is for messages.
+pub(crate) fn draw_gallery(
+    folder: &Path,
+    gallery: &Gallery<'_>,
+    shape: &[usize],
+    domain: &Domain,
+) -> Result<Drawn, ArchiveError> {
+    let Gallery {
+        pictures,
+        what,
+        table,
+    } = gallery;
     let mut drawn = Drawn::default();
-    if table.is_empty() {
+    if pictures.is_empty() {
         return Ok(drawn);
     }
     let picture = match Picture::of(shape, domain) {
         Ok(picture) => picture,
         Err(why) => {
             drawn.notes.push(format!(
-                "adversarial tests have no pictures: {why}; adversarial.npz has the tests"
+                "{what} have no pictures: {why}; {table} has the tests"
             ));
             return Ok(drawn);
         }
     };
-    let elements: usize = shape.iter().product();
-    let rows = 0..table.len().min(PICTURES);
-    let inputs: Vec<&[f32]> = rows
-        .map(|row| &table.x[row * elements..(row + 1) * elements])
-        .collect();
+    let shown = &pictures[..pictures.len().min(PICTURES)];
     let off = |levels: u16| {
-        let each = inputs.iter().map(|input| picture.levels(input, levels).1);
+        let each = shown
+            .iter()
+            .map(|(_, input)| picture.levels(input, levels).1);
         each.fold(0.0, f64::max)
     };
     let coarse = off(EIGHT);
     let sixteen = coarse > 0.0 && off(SIXTEEN) == 0.0;
-    for (row, input) in inputs.iter().enumerate() {
-        let name = table.picture(row);
-        let path = folder.join(&name);
+    for (name, input) in shown {
+        let path = folder.join(name);
         let contents = if sixteen {
             let (values, _) = picture.levels(input, SIXTEEN);
             png_contents_16(&path, picture.size(), &values)?
@@ -210,17 +240,17 @@ pub fn draw(
             let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
             png_contents(&path, picture.size(), &bytes)?
         };
-        drawn.pictures.push((name, contents));
+        drawn.pictures.push((name.clone(), contents));
     }
-    if table.len() > PICTURES {
+    if pictures.len() > PICTURES {
         drawn.notes.push(format!(
-            "{} adversarial tests have no picture; adversarial.npz has them all",
-            table.len() - PICTURES
+            "{} {what} have no picture; {table} has them all",
+            pictures.len() - PICTURES
         ));
     }
     if coarse > 0.0 && !sixteen {
         drawn.notes.push(format!(
-            "pictures of adversarial tests are rounded to 8 bits, values by at most {}; adversarial.npz has \
+            "pictures of {what} are rounded to 8 bits, values by at most {}; {table} has \
              the tests exactly",
             rounded_up(coarse)
         ));

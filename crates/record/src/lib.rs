@@ -6,10 +6,12 @@ mod error;
 pub mod finite;
 mod folder;
 mod journal;
+mod nearest_adversarial;
 mod part;
 mod picture;
 mod provenance;
 mod requirements;
+mod slopes;
 mod suite;
 mod summary;
 
@@ -17,11 +19,16 @@ pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_ad
 pub use error::{ArchiveError, Lost};
 pub use folder::{RunFolder, differences};
 pub use journal::{Journal, JournalEntry, JournalStep, OnDamage, ProofRecord};
+pub use nearest_adversarial::{
+    NEAREST_ADVERSARIAL_TABLE, NearestAdversarialTable, nearest_certificate_name,
+    write_nearest_adversarial,
+};
 pub use part::Part;
 pub use provenance::{Misfit, ProvenanceColumns};
 pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
+pub use slopes::{ConstantCounts, SlopeSummary, changes, constants, csv};
 pub use suite::SuiteTable;
 pub use summary::{
     AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
-    RequirementSummary, Spread, Summary, TestSummary, Times,
+    NearestAdversarialSummary, RequirementSummary, Spread, Summary, TestSummary, Times,
 };

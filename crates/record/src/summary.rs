@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::error::ArchiveError;
 use crate::finite;
+use crate::slopes::{ConstantCounts, SlopeSummary};
 
 /// The whole file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,12 +56,22 @@ pub struct Summary {
     pub resolved: f64,
     /// The same, layer by layer.
     pub layers: Vec<LayerSummary>,
+    /// For the criterion lipschitz: the regions, one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lipschitz: Vec<SlopeSummary>,
+    /// For the criterion lipschitz: in how many regions each of the constants 0.01, 0.02, ... 20 is refuted or
+    /// proven. An entry holds from its constant to the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<ConstantCounts>,
     /// Tests by the class that the network gives them; empty where its answer is no class.
     pub classes: Vec<ClassSummary>,
     /// Tests.
     pub tests: TestSummary,
     /// Adversarial tests; none where nobody has said how outputs are read, so that no test was judged.
     pub adversarial: Option<AdversarialSummary>,
+    /// Nearest adversarial inputs; none where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest_adversarial: Option<NearestAdversarialSummary>,
     /// Distances of generated tests to their roots.
     pub distance: Spread,
     /// What else covers how much.
@@ -158,6 +169,29 @@ pub struct AdversarialSummary {
     /// The median of those distances.
     #[serde(serialize_with = "finite::option")]
     pub median_distance: Option<f64>,
+}
+
+/// Nearest adversarial inputs, beside the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NearestAdversarialSummary {
+    /// Seeds that adversarial tests of the suite were made from.
+    pub seeds: usize,
+    /// Of how many of them the nearest adversarial input was looked for.
+    pub count: usize,
+    /// The smallest distance of such an input to its seed.
+    #[serde(serialize_with = "finite::option")]
+    pub min: Option<f64>,
+    /// The median of those distances.
+    #[serde(serialize_with = "finite::option")]
+    pub median: Option<f64>,
+    /// The largest of them.
+    #[serde(serialize_with = "finite::option")]
+    pub max: Option<f64>,
+    /// For how many of them a certificate shows how near an adversarial input can be.
+    pub bounds: usize,
+    /// The median of those lower bounds.
+    #[serde(serialize_with = "finite::option")]
+    pub median_bound: Option<f64>,
 }
 
 /// Smallest, middle and largest of some numbers.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use deepconcolic::{Event, Progress};
+use deepconcolic::{Event, Polarity, Progress};
 
 /// Time between two updates on a terminal, and elsewhere.
 const LIVELY: Duration = Duration::from_millis(100);
@@ -69,14 +69,17 @@ impl ProgressLine {
 }
 
 fn line(s: &Progress, rate: f64) -> String {
-    let percent = 100.0 * s.covered as f64 / s.total.max(1) as f64;
-    let mut line = format!(
-        "{:8} {percent:6.2} % of {} covered, {} tests",
-        s.stage.name(),
-        s.total,
-        s.tests
-    );
+    let stage = s.stage.name();
+    let mut line = match s.polarity {
+        Polarity::Goal => {
+            let percent = 100.0 * s.covered as f64 / s.total.max(1) as f64;
+            format!("{stage:8} {percent:6.2} % of {} covered", s.total)
+        }
+        // How many are refuted is no achievement.
+        Polarity::Property => format!("{stage:8} {} of {} refuted", s.covered, s.total),
+    };
     // Writing to a string cannot fail.
+    let _ = write!(line, ", {} tests", s.tests);
     if let Some(adversarial) = s.adversarial {
         let _ = write!(line, ", {adversarial} adversarial");
     }
@@ -98,6 +101,7 @@ mod tests {
     fn a_line_says_where_a_run_is() {
         let snapshot = Progress {
             stage: deepconcolic::Stage::Ascend,
+            polarity: Polarity::Goal,
             covered: 50,
             total: 200,
             tests: 12,
@@ -110,6 +114,16 @@ mod tests {
             line(&snapshot, 350.4),
             "ascend    25.00 % of 200 covered, 12 tests, 3 adversarial, 350 passes/s, \
              700 of 1000 passes, 61 s left"
+        );
+        let property = Progress {
+            polarity: Polarity::Property,
+            max_passes: None,
+            left: None,
+            ..snapshot
+        };
+        assert_eq!(
+            line(&property, 350.4),
+            "ascend   50 of 200 refuted, 12 tests, 3 adversarial, 350 passes/s"
         );
     }
 }

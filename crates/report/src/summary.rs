@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use deepconcolic_record::{AdversarialSummary, LayerSummary, Summary};
+use deepconcolic::{Polarity, polarity};
+use deepconcolic_record::{
+    AdversarialSummary, LayerSummary, NearestAdversarialSummary, SlopeSummary, Spread, Summary,
+};
 
 /// Prints it.
 pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
@@ -27,6 +30,7 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         )?;
     }
     print_layers(out, summary)?;
+    print_slopes(out, &summary.lipschitz)?;
     let tests = &summary.tests;
     let plural = if tests.seeds == 1 { "" } else { "s" };
     write!(out, "tests: {} seed{plural}", tests.seeds)?;
@@ -47,6 +51,9 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     writeln!(out)?;
     if let Some(bad) = &summary.adversarial {
         print_adversarial(out, bad)?;
+    }
+    if let Some(near) = &summary.nearest_adversarial {
+        print_nearest(out, near)?;
     }
     let baseline = &summary.baseline;
     if let (Some(random), Some(data)) = (baseline.random_coverage, baseline.data_coverage) {
@@ -70,6 +77,39 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     Ok(())
 }
 
+/// How steep the network is, over all regions.
+fn print_slopes(out: &mut dyn Write, regions: &[SlopeSummary]) -> io::Result<()> {
+    let figures = [
+        (
+            "steepest pairs found",
+            spread(regions, |region| region.found),
+        ),
+        (
+            "certified upper bounds",
+            spread(regions, |region| region.upper),
+        ),
+        (
+            "steepest random pairs",
+            spread(regions, |region| region.random),
+        ),
+    ];
+    for (name, (count, spread)) in figures {
+        if let (Some(min), Some(median), Some(max)) = (spread.min, spread.median, spread.max) {
+            writeln!(
+                out,
+                "{name}: {min:.4} at least, {median:.4} in the median, {max:.4} at most ({count} of {} regions)",
+                regions.len()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn spread(regions: &[SlopeSummary], of: fn(&SlopeSummary) -> Option<f64>) -> (usize, Spread) {
+    let known: Vec<f64> = regions.iter().filter_map(of).collect();
+    (known.len(), Spread::of(known))
+}
+
 fn print_adversarial(out: &mut dyn Write, bad: &AdversarialSummary) -> io::Result<()> {
     write!(
         out,
@@ -86,6 +126,26 @@ fn print_adversarial(out: &mut dyn Write, bad: &AdversarialSummary) -> io::Resul
     writeln!(out)
 }
 
+fn print_nearest(out: &mut dyn Write, near: &NearestAdversarialSummary) -> io::Result<()> {
+    // Where there are none, a note says why.
+    let (Some(min), Some(median)) = (near.min, near.median) else {
+        return Ok(());
+    };
+    write!(
+        out,
+        "nearest adversarial: {min:.4} from a seed at least, {median:.4} in the median of {} seeds",
+        near.count
+    )?;
+    if let Some(bound) = near.median_bound {
+        write!(
+            out,
+            "; certified for {}: none nearer than {bound:.4} in the median",
+            near.bounds
+        )?;
+    }
+    writeln!(out)
+}
+
 fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let width = summary
         .layers
@@ -94,10 +154,21 @@ fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         .chain(["layer".len()])
         .max()
         .unwrap_or(0);
+    let polarity = polarity(summary);
+    let words = [polarity.met(), polarity.impossible(), polarity.open()];
+    // Of a property no percentage says anything: nothing refuted is not nothing done.
+    let coverage = |percent: f64| match polarity {
+        Polarity::Goal => format!(" {percent:>7.2} %"),
+        Polarity::Property => String::new(),
+    };
+    let last = match polarity {
+        Polarity::Goal => format!(" {:>9}", "coverage"),
+        Polarity::Property => String::new(),
+    };
     writeln!(
         out,
-        "\n{:width$}  {:>9} {:>9} {:>10} {:>10} {:>9}",
-        "layer", "required", "covered", "infeasible", "unresolved", "coverage"
+        "\n{:width$}  {:>9} {:>9} {:>10} {:>10}{last}",
+        "layer", "required", words[0], words[1], words[2]
     )?;
     let all = &summary.requirements;
     let total = LayerSummary {
@@ -111,15 +182,21 @@ fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         let percent = 100.0 * layer.covered as f64 / layer.total.max(1) as f64;
         writeln!(
             out,
-            "{:width$}  {:>9} {:>9} {:>10} {:>10} {percent:>7.2} %",
-            layer.name, layer.total, layer.covered, layer.infeasible, layer.unresolved
+            "{:width$}  {:>9} {:>9} {:>10} {:>10}{}",
+            layer.name,
+            layer.total,
+            layer.covered,
+            layer.infeasible,
+            layer.unresolved,
+            coverage(percent)
         )?;
     }
     if all.fragile > 0 {
         writeln!(
             out,
-            "{} of the covered ones only within the margin of rounding (fragile)",
-            all.fragile
+            "{} of the {} ones only within the margin of rounding (fragile)",
+            all.fragile,
+            polarity.met()
         )?;
     }
     writeln!(out)

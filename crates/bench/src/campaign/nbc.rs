@@ -69,7 +69,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
 }
 
 /// Keeps the first images of a file as a file of their own.
-fn keep_first(all: &Path, into: &Path) -> Result<(), BenchError> {
+pub fn keep_first(all: &Path, into: &Path) -> Result<(), BenchError> {
     let images = NpzReader::open(all)?.read::<u8>("x")?;
     let mut shape = images.shape;
     let each: usize = shape[1..].iter().product();

@@ -256,6 +256,7 @@ fn question(
     let mut region = Region {
         lower: vec![f64::INFINITY; elements],
         upper: vec![f64::NEG_INFINITY; elements],
+        ..Region::default()
     };
     for case in property.cases(&signature)? {
         for element in 0..elements {

@@ -4,7 +4,11 @@ mod contest;
 mod ground;
 mod neurons;
 mod pairs;
+mod pixels;
+mod slopes;
 
 pub use contest::{Plan, run as contest};
 pub use neurons::{Question, run as neurons};
 pub use pairs::run as pairs;
+pub use pixels::{PixelPlan, run as pixels};
+pub use slopes::{Steepness, run as slopes};

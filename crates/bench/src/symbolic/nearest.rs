@@ -65,6 +65,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
                     space: &prepared.space,
                     means: &prepared.settings.means,
                     margin: Margin::default(),
+                    rng_seed: 0,
                 };
                 if engine.supports(&goal).is_ok() {
                     seen.add(&engine.search(&goal, &Budget::default()));

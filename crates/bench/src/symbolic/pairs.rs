@@ -181,6 +181,7 @@ fn cover(seeds: &Prepared, open: &[(usize, usize)]) -> Result<Tally, BenchError>
         space: &seeds.space,
         means: &seeds.settings.means,
         margin: Margin::default(),
+        rng_seed: 0,
     };
     let mut result = Tally {
         asked: open.len(),

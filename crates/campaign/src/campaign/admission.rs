@@ -108,10 +108,12 @@ impl Campaign {
         draft.passes.forward += 2 * claims.len();
         // An engine that claims what is not so is not believed, and its tests are not kept.
         let judged = judged.unwrap_or_default();
+        let slopes = self.slopes(&claims, &draft.added);
         let mut any = false;
-        for (claim, standing) in claims.iter().zip(judged) {
+        for (number, (claim, standing)) in claims.iter().zip(judged).enumerate() {
             let gained = draft.after.enter_pair(claim.slot, standing);
-            if gained != Standing::False {
+            let slope = slopes.get(number).copied().flatten();
+            if gained != Standing::False || self.steepest.is_beaten(claim.slot, slope) {
                 draft.gain += usize::from(gained == Standing::Firm);
                 any = true;
                 draft.pairs.push(*claim);

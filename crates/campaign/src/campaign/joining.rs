@@ -89,9 +89,15 @@ impl Campaign {
         for test in confirmed {
             after.enter(test);
         }
-        let judged = pairs.iter().copied().zip(standings);
+        let slopes = self.slopes(pairs, tests);
+        let judged = pairs.iter().copied().zip(standings).enumerate();
         Ok(judged
-            .filter(|(pair, standing)| after.enter_pair(pair.slot, *standing) != Standing::False)
+            .filter(|(number, (pair, standing))| {
+                let slope = slopes.get(*number).copied().flatten();
+                after.enter_pair(pair.slot, *standing) != Standing::False
+                    || self.steepest.is_beaten(pair.slot, slope)
+            })
+            .map(|(_, judged)| judged)
             .unzip())
     }
 }

@@ -5,6 +5,7 @@ mod focus;
 mod pairs;
 mod paper;
 mod random;
+mod slopes;
 mod symbolic;
 
 pub use random::Scatter;
@@ -12,7 +13,7 @@ pub use random::Scatter;
 use std::mem::take;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::{Family, Objective};
+use deepconcolic_criteria::{Family, Group, Objective};
 use deepconcolic_engines::{Goal, Margin, Origin};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::BitSet;
@@ -42,12 +43,17 @@ pub(crate) struct StageSetting<'a> {
     pub seeds: &'a Seeds,
     pub suite: &'a Suite,
     pub rng_seed: u64,
+    pub strategy: Strategy,
     pub ranking: &'a Ranking,
 }
 
-impl<'a> StageSetting<'a> {
+impl StageSetting<'_> {
     /// What an engine is asked for.
-    fn goal(&self, objectives: &'a [&'a [Objective]], origins: &'a [Origin<'a>]) -> Goal<'a> {
+    fn goal<'b>(
+        &'b self,
+        objectives: &'b [&'b [Objective]],
+        origins: &'b [Origin<'b>],
+    ) -> Goal<'b> {
         Goal {
             network: self.context.network,
             objectives,
@@ -55,6 +61,7 @@ impl<'a> StageSetting<'a> {
             space: self.space,
             means: self.context.means.layers(),
             margin: Margin::default(),
+            rng_seed: self.rng_seed,
         }
     }
 }
@@ -98,6 +105,8 @@ pub(crate) struct Progress {
     done: bool,
     /// Whether requirements are pairs of neurons.
     pairs: bool,
+    /// How many there are, if they are ratios.
+    ratios: Option<usize>,
     /// Passes before the first round, which is charged with them.
     uncharged: usize,
 }
@@ -112,6 +121,9 @@ impl Progress {
             sweeps: 0,
             done: false,
             pairs: family.pairs().is_some(),
+            ratios: family
+                .ratios()
+                .map(|_| family.groups().iter().map(Group::total).sum()),
             uncharged: 0,
         }
     }
@@ -124,6 +136,10 @@ impl Progress {
     /// The stage that is next, while so much is open.
     pub fn stage(&self, strategy: Strategy, open: usize) -> Option<Stage> {
         match strategy {
+            // Random pairs are drawn until the limits.
+            _ if self.ratios.is_some() => {
+                (!self.done || strategy == Strategy::Random).then_some(Stage::Slopes)
+            }
             Strategy::Random => Some(Stage::Random),
             Strategy::Paper => (!self.done).then_some(Stage::Paper),
             Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
@@ -143,11 +159,13 @@ impl Progress {
         match round.stage {
             Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
             Stage::Ascend => self.stale = 0,
-            Stage::Focus | Stage::Symbolic | Stage::Pairs | Stage::Paper => {
+            Stage::Focus | Stage::Symbolic | Stage::Pairs | Stage::Paper | Stage::Slopes => {
                 for slot in &round.tried {
                     self.tried[slot.group as usize].insert(slot.slot as usize);
                 }
-                if round.tried.is_empty() {
+                // All regions share the passes, so that none may be left to find out that there is no other.
+                let tried: usize = self.tried.iter().map(BitSet::count).sum();
+                if round.tried.is_empty() || self.ratios.is_some_and(|all| tried >= all) {
                     self.end_sweep(round.stage);
                 }
             }
@@ -184,6 +202,7 @@ impl Progress {
             Stage::Focus => focus::propose(setting, self, passes, limits),
             Stage::Symbolic => symbolic::propose(setting, self, passes, limits),
             Stage::Pairs => pairs::propose(setting, self, passes, limits),
+            Stage::Slopes => slopes::propose(setting, self, passes, limits),
             Stage::Paper => paper::propose(setting, self, passes, limits),
             Stage::Random | Stage::Measure | Stage::Prove | Stage::Merge => {
                 random::propose(setting, self.rounds, *passes, limits).map(plain)

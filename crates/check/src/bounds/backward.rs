@@ -14,6 +14,9 @@
     reason = "loops over lanes, inlined into the function compiled for wide vectors"
 )]
 
+use std::sync::Arc;
+
+use crate::bounds::changes::{Choice, SHARES};
 use crate::bounds::cone::{Cone, Step, Sums};
 use crate::bounds::lines::{RelaxationLine, range};
 use crate::certificate::Region;
@@ -154,11 +157,15 @@ pub(crate) struct Pull {
     /// Sum of magnitudes that rounding errors are in proportion to.
     mass: Lanes,
     terms: f64,
+    /// How inputs move, if few may.
+    choice: Option<Arc<Choice>>,
 }
 
 impl Pull {
-    pub fn new(cone: &Cone) -> Self {
+    /// For passes over a cone whose inputs move as a choice says, or each for itself.
+    pub fn new(cone: &Cone, choice: Option<Arc<Choice>>) -> Self {
         Self {
+            choice,
             coefficients: vec![[0.0; LANES]; cone.variables],
             live: vec![false; cone.variables],
             constant: [0.0; LANES],
@@ -217,6 +224,9 @@ impl Pull {
                         }
                     }
                 }
+            }
+            if let Some(choice) = self.choice.clone() {
+                self.few_changes(&choice, reach);
             }
             self.corner(cone.inputs.len(), reach, ends)
         })
@@ -280,6 +290,33 @@ impl Pull {
                 + push[lane].abs();
             into[lane] += share - pull[lane];
             self.constant[lane] += part + push[lane];
+        }
+    }
+
+    /// What inputs that move as a choice says add to the sums. Their coefficients are then spent.
+    fn few_changes(&mut self, choice: &Choice, reach: &Magnitudes) {
+        let mut amounts = vec![[0.0; LANES]; choice.places()];
+        for mover in &choice.movers {
+            let input = mover.input as usize;
+            if !std::mem::replace(&mut self.live[input], false) {
+                continue;
+            }
+            let a = self.coefficients[input];
+            for lane in 0..LANES {
+                let (base, amount) = Choice::share(mover, a[lane]);
+                self.constant[lane] += base;
+                self.mass[lane] += SHARES * a[lane].abs() * reach.size[input];
+                if let Some((place, amount)) = amount {
+                    amounts[place as usize][lane] += amount;
+                }
+            }
+        }
+        let mut own = vec![0.0; amounts.len()];
+        for lane in 0..LANES {
+            for (own, amounts) in own.iter_mut().zip(&amounts) {
+                *own = amounts[lane];
+            }
+            self.constant[lane] -= choice.most(&mut own);
         }
     }
 

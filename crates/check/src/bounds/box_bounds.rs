@@ -393,6 +393,7 @@ mod tests {
             let region = Region {
                 lower: vec![-0.5; elements],
                 upper: vec![0.5; elements],
+                ..Region::default()
             };
             let Some((cone, reach, known)) = prepared(&network, &region) else {
                 continue;

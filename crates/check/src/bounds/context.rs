@@ -1,11 +1,13 @@
 //! What is known over one box: bounds of units, computed here layer by layer, each from those before.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
 use crate::bounds::backward::{LANES, Magnitudes, Pull, UnitLines};
+use crate::bounds::changes::{Choice, Limits};
 use crate::bounds::cone::{Cone, Curves, Step, needed};
 use crate::bounds::lines::{is_flat, lines, range};
 use crate::certificate::{Region, Unit};
@@ -29,6 +31,15 @@ impl<'a> Context<'a> {
 
     /// Computes bounds of every unit that some elements depend on.
     pub fn prepare(&mut self, targets: &[Element]) -> Result<(), Unsupported> {
+        self.prepare_until(targets, &|| false).map(|_| ())
+    }
+
+    /// As [`Context::prepare`], unless it is to stop: false then, and bounds are missing.
+    pub fn prepare_until(
+        &mut self,
+        targets: &[Element],
+        stops: &(dyn Fn() -> bool + Sync),
+    ) -> Result<bool, Unsupported> {
         let needed = needed(self.network, targets)?;
         for node in 0..self.network.nodes() {
             let value = self.network.node_output(node);
@@ -37,13 +48,18 @@ impl<'a> Context<'a> {
             };
             let curved = !matches!(self.network.plain(node), Plain::Affine | Plain::Opaque);
             if curved {
-                self.prepare_node(node, elements)?;
+                self.prepare_node(node, elements, stops)?;
             }
         }
-        Ok(())
+        Ok(!stops())
     }
 
-    fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
+    fn prepare_node(
+        &mut self,
+        node: usize,
+        elements: &[usize],
+        stops: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Unsupported> {
         let value = self.network.node_output(node);
         let chained = matches!(self.network.plain(node), Plain::Largest | Plain::Smallest);
         let part = u32::from(chained);
@@ -67,6 +83,9 @@ impl<'a> Context<'a> {
         let found: Vec<Vec<(Unit, [f64; 2])>> = groups
             .into_par_iter()
             .map(|group| {
+                if stops() {
+                    return Ok(Vec::new());
+                }
                 let targets: Vec<Element> = group
                     .iter()
                     .map(|&index| Element { value, index })
@@ -117,6 +136,17 @@ struct Sweep {
     lines: Vec<UnitLines>,
     reach: Magnitudes,
     pull: Pull,
+    /// Whether few inputs may move at a time.
+    limited: bool,
+}
+
+/// How the inputs of a cone move over a region that limits how many do.
+pub(crate) fn choice(cone: &Cone, region: &Region) -> Option<Arc<Choice>> {
+    let changes = region.changes.as_ref()?;
+    let ends = |&e: &usize| [region.lower[e], region.upper[e]];
+    let ends: Vec<[f64; 2]> = cone.inputs.iter().map(ends).collect();
+    let choice = Choice::of(changes, &Limits::of(changes), &cone.inputs, &ends);
+    choice.map(Arc::new)
 }
 
 impl Sweep {
@@ -130,7 +160,8 @@ impl Sweep {
             bounds: vec![[0.0; 2]; cone.units.len()],
             lines: Vec::with_capacity(cone.units.len()),
             reach: Magnitudes::of(cone, region),
-            pull: Pull::new(cone),
+            pull: Pull::new(cone, choice(cone, region)),
+            limited: region.changes.is_some(),
         }
     }
 
@@ -172,7 +203,8 @@ impl Sweep {
             .copied()
             .filter(|&k| {
                 let [l, u] = self.bounds[curves.first_unit + k];
-                let deep = !self.lines.is_empty();
+                // Over a box intervals of the first sums are exact.
+                let deep = !self.lines.is_empty() || self.limited;
                 deep && !is_flat(&curves.parts, l, u)
             })
             .collect();

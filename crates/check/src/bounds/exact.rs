@@ -104,7 +104,7 @@ fn bend(
         4 => builder.add(Elementwise::new(Clip::new(-0.4, 0.6)?), &[input], ""),
         5 => builder.add(Elementwise::new(HardSigmoid::new(0.2, 0.5)?), &[input], ""),
         6 => {
-            let slopes = (0..4).map(|_| nasty(random)).collect();
+            let slopes: Vec<f64> = (0..4).map(|_| nasty(random)).collect();
             let slopes = builder.constant(Shape::new([4])?, slopes)?;
             builder.add(PRelu, &[input, slopes], "")
         }
@@ -140,7 +140,11 @@ fn region(random: &mut Random, elements: usize) -> Region {
         (a, b)
     });
     let (lower, upper) = ends.unzip();
-    Region { lower, upper }
+    Region {
+        lower,
+        upper,
+        ..Region::default()
+    }
 }
 
 /// What the check has of a network over a region, and the network's exact values.
@@ -200,7 +204,7 @@ impl Case {
     }
 
     fn ends(&self) -> Vec<[f64; 2]> {
-        let Region { lower, upper } = &self.region;
+        let Region { lower, upper, .. } = &self.region;
         let ends = |&e: &usize| [lower[e], upper[e]];
         self.cone.inputs.iter().map(ends).collect()
     }

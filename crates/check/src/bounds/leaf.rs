@@ -8,11 +8,13 @@ use rayon::prelude::*;
 use crate::accepted::Bound;
 use crate::bounds::backward::{LANES, Lanes, Magnitudes, Pull, UnitLines};
 use crate::bounds::box_bounds::{BoxBounds, Layouts};
+use crate::bounds::change_bounds::{AtCentre, ChangeBounds};
+use crate::bounds::changes::{Choice, Limits};
 use crate::bounds::cone::{Cone, Curves, Step};
-use crate::bounds::context::Context;
+use crate::bounds::context::{Context, choice};
 use crate::bounds::float::{self, up};
 use crate::bounds::lines::{kink, lines};
-use crate::certificate::{Leaf, Proof, Region, Split, Tree, Unit};
+use crate::certificate::{Changes, Leaf, Proof, Region, Split, Tree, Unit};
 use crate::question::Atom;
 
 /// A part of the region: a node of the tree with what the splits above it say.
@@ -33,6 +35,24 @@ struct Part<'a> {
 struct Moved {
     ends: Vec<[f64; 2]>,
     bounds: Arc<[[f64; 2]]>,
+    room: Room,
+}
+
+/// How inputs move in a box.
+#[derive(Clone)]
+enum Room {
+    /// Each for itself.
+    Box,
+    /// Few positions at a time.
+    Few(Limits),
+    /// Splits contradict each other: no input is there.
+    Nothing,
+}
+
+/// A term of a sum that is pulled back.
+enum Seed {
+    Variable(usize, f64),
+    Constant(f64),
 }
 
 /// A part still to come: its node, phases and box.
@@ -53,13 +73,18 @@ pub(crate) struct Judge<'a> {
     numbers: HashMap<Unit, usize>,
     bounds: Vec<[f64; 2]>,
     kinks: Vec<Option<f64>>,
+    /// The variables of each unit: what its curve is of, and the curve.
+    variables: Vec<(usize, usize)>,
     lines: Vec<UnitLines>,
     reach: Magnitudes,
     /// For each condition, how far executions can be from real values; without limit if conditions confine
     /// units, since nothing is then said of inputs that break one by rounding.
     margins: Vec<f64>,
+    /// How inputs move over the whole region, if few may.
+    choice: Option<Arc<Choice>>,
     /// Most proofs split no input and need none.
     layouts: OnceLock<Layouts>,
+    at_centre: OnceLock<AtCentre>,
 }
 
 impl<'a> Judge<'a> {
@@ -80,10 +105,11 @@ impl<'a> Judge<'a> {
         } else {
             float::margins(cone, &reach, atoms)
         };
-        let (mut base, mut kinks) = (Vec::new(), Vec::new());
+        let (mut base, mut kinks, mut variables) = (Vec::new(), Vec::new(), Vec::new());
         for curves in curves(cone) {
-            for k in 0..curves.inputs.len() {
+            for (k, &input) in curves.inputs.iter().enumerate() {
                 let [l, u] = bounds[curves.first_unit + k];
+                variables.push((input as usize, curves.first + k));
                 base.push(UnitLines::all(lines(&curves.parts, l, u, None)));
                 kinks.push(kink(&curves.parts));
             }
@@ -96,10 +122,13 @@ impl<'a> Judge<'a> {
             numbers: numbers.collect(),
             bounds,
             kinks,
+            variables,
             lines: base,
             reach,
             margins,
+            choice: choice(cone, context.region),
             layouts: OnceLock::new(),
+            at_centre: OnceLock::new(),
         }
     }
 
@@ -118,10 +147,15 @@ impl<'a> Judge<'a> {
     /// executions; or what is wrong.
     pub fn judge(&self, proof: &Proof) -> Result<Bound, String> {
         let seconds = second_halves(proof)?;
-        let splits_inputs = proof
-            .iter()
-            .any(|node| matches!(node, Tree::Split(Split::Input { .. })));
+        let splits_inputs = proof.iter().any(|node| {
+            matches!(
+                node,
+                Tree::Split(Split::Input { .. } | Split::Changes { .. })
+            )
+        });
+        let changes = self.context.region.changes.as_ref();
         let moved = splits_inputs.then(|| Moved {
+            room: changes.map_or(Room::Box, |changes| Room::Few(Limits::of(changes))),
             ends: (0..self.cone.inputs.len())
                 .map(|i| self.ends_of(i))
                 .collect(),
@@ -142,9 +176,10 @@ impl<'a> Judge<'a> {
                     phases,
                     moved,
                 };
-                // A phase split alone moves no bounds but its own: nothing to compute.
+                // A phase split alone moves no bounds but its own, and where few positions change only
+                // leaves are bounded: nothing to compute.
                 match part.node {
-                    Tree::Split(Split::Phase(_)) if part.moved.is_none() => {
+                    Tree::Split(_) if part.moved.is_none() || changes.is_some() => {
                         pending.extend(self.halves(&mut part)?);
                     }
                     _ => parts.push(part),
@@ -210,18 +245,39 @@ impl<'a> Judge<'a> {
                     (first, phases, below),
                 ])
             }
+            Tree::Split(Split::Changes { positions, most }) => {
+                let rooms = match part.moved.as_ref().map(|moved| &moved.room) {
+                    Some(Room::Few(limits)) => {
+                        let (few, many) = limits.split(positions, *most)?;
+                        [Room::Few(few), many.map_or(Room::Nothing, Room::Few)]
+                    }
+                    Some(Room::Nothing) => [Room::Nothing, Room::Nothing],
+                    Some(Room::Box) | None => {
+                        return Err("a split counts changes where any number is allowed".into());
+                    }
+                };
+                let phases = std::mem::take(&mut part.phases);
+                let with = |room| part.moved.clone().map(|moved| Moved { room, ..moved });
+                let [few, many] = rooms.map(with);
+                Ok(vec![(second, phases.clone(), many), (first, phases, few)])
+            }
         }
     }
 
     fn ends_of(&self, place: usize) -> [f64; 2] {
         let element = self.cone.inputs[place];
-        let Region { lower, upper } = self.context.region;
+        let Region { lower, upper, .. } = self.context.region;
         [lower[element], upper[element]]
     }
 
     /// The largest value over those of at most [`LANES`] parts that are leaves. Bounds of parts with a
     /// box of their own are tightened.
     fn largest(&self, parts: &mut [Part<'_>]) -> Result<f64, String> {
+        if let Some(changes) = &self.context.region.changes
+            && parts.iter().any(|part| part.moved.is_some())
+        {
+            return self.largest_of_changes(changes, parts);
+        }
         let mut inhabited = [true; LANES];
         if parts.iter().any(|part| part.moved.is_some()) {
             let layouts = self.layouts.get_or_init(|| Layouts::of(self.cone));
@@ -249,6 +305,78 @@ impl<'a> Judge<'a> {
         Ok(leaves
             .map(|lane| -bound[lane])
             .fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// As [`Judge::largest`], of parts in which few positions change: one after the other, each with what its
+    /// positions reach.
+    fn largest_of_changes(&self, changes: &Changes, parts: &mut [Part<'_>]) -> Result<f64, String> {
+        let at_centre = self.at_centre.get_or_init(|| {
+            let inputs = self.cone.inputs.iter();
+            let centre: Vec<f64> = inputs.map(|&e| changes.centre[e]).collect();
+            AtCentre::of(self.cone, &centre, &self.reach)
+        });
+        let mut narrow = ChangeBounds::new(self.cone, at_centre, &self.reach);
+        let mut largest = f64::NEG_INFINITY;
+        for part in parts {
+            let Some(choice) = self.settle_changes(changes, part, &mut narrow) else {
+                continue;
+            };
+            if let Some(leaf) = part.leaf() {
+                let bound = self.pull_changes(part, leaf, &choice, &mut narrow)?;
+                largest = largest.max(-bound);
+            }
+        }
+        Ok(largest)
+    }
+
+    /// Bounds of all units over a part in which few positions change, and how they do. None if no input is
+    /// there.
+    fn settle_changes(
+        &self,
+        changes: &Changes,
+        part: &mut Part<'_>,
+        narrow: &mut ChangeBounds<'_>,
+    ) -> Option<Choice> {
+        let moved = part.moved.as_mut()?;
+        let Room::Few(limits) = &moved.room else {
+            return None;
+        };
+        let choice = Choice::of(changes, limits, &self.cone.inputs, &moved.ends)?;
+        let mut bounds = self.bounds.clone();
+        for &(unit, above) in &part.phases {
+            bounds[unit] = self.halved(bounds[unit], unit, above);
+        }
+        let inhabited = narrow.settle(&choice, &mut bounds);
+        moved.bounds = bounds.into();
+        inhabited.then_some(choice)
+    }
+
+    /// The least value of minus the weighted conditions of a leaf over a part that was just settled.
+    fn pull_changes(
+        &self,
+        part: &Part<'_>,
+        leaf: &Leaf,
+        choice: &Choice,
+        narrow: &mut ChangeBounds<'_>,
+    ) -> Result<f64, String> {
+        let known = part.moved.as_ref().map_or(&self.bounds[..], |m| &m.bounds);
+        for (unit, share) in &leaf.slopes {
+            let unit = self.numbers.get(unit).copied();
+            let unit = unit.ok_or("a slope names a unit that does not matter here")?;
+            let ([l, u], share) = (known[unit], f64::from(*share) / 255.0);
+            let variable = self.variables[unit].1;
+            narrow.set_lines(variable, lines(self.parts_of(unit), l, u, Some(share)));
+        }
+        narrow.begin();
+        self.seed(leaf, &mut |term| match term {
+            Seed::Variable(variable, weight) => narrow.seed(variable, 0, weight),
+            Seed::Constant(number) => narrow.constant(0, number),
+        })?;
+        for (unit, [pull, push]) in self.multiples(part, leaf)? {
+            narrow.seed(self.variables[unit].0, 0, -pull);
+            narrow.constant(0, push);
+        }
+        Ok(narrow.lower(1, choice)[0])
     }
 
     /// Bounds of all units over a part with a box of its own, starting from those of the part it was
@@ -328,25 +456,23 @@ impl<'a> Judge<'a> {
         ends: &[[Lanes; 2]],
         unit_lines: &[UnitLines],
     ) -> Result<Lanes, String> {
-        let mut pull = Pull::new(self.cone);
+        let mut pull = Pull::new(self.cone, self.choice.clone());
         let mut conditions: HashMap<usize, [Lanes; 2]> = HashMap::new();
         for (lane, part) in parts.iter().enumerate() {
             let Some(leaf) = part.leaf() else {
                 continue;
             };
-            self.seed(lane, leaf, &mut pull)?;
-            if leaf.multipliers.len() > part.phases.len() {
-                return Err("a leaf has more multipliers than splits".into());
-            }
-            for (&(unit, above), &multiplier) in part.phases.iter().zip(&leaf.multipliers) {
-                if !(multiplier >= 0.0 && multiplier.is_finite()) {
-                    return Err("a multiplier is negative or no number".into());
+            self.seed(leaf, &mut |term| match term {
+                Seed::Variable(variable, weight) => {
+                    pull.seed(variable, lane, weight, &self.reach);
                 }
-                let kink = self.kinks[unit].unwrap_or_default();
-                let signed = f64::from(multiplier) * if above { 1.0 } else { -1.0 };
+                Seed::Constant(number) => pull.constant(lane, number),
+            })?;
+            for (unit, multiples) in self.multiples(part, leaf)? {
                 let condition = conditions.entry(unit).or_default();
-                condition[0][lane] += signed;
-                condition[1][lane] += signed * kink;
+                for (into, multiple) in condition.iter_mut().zip(multiples) {
+                    into[lane] += multiple;
+                }
             }
         }
         let condition = |unit: usize| conditions.get(&unit).copied();
@@ -355,8 +481,26 @@ impl<'a> Judge<'a> {
         Ok(pull.run(self.cone, steps, unit_lines, &self.reach, &condition, ends))
     }
 
-    /// Minus the weighted sum of the conditions: what must stay above 0.
-    fn seed(&self, lane: usize, leaf: &Leaf, pull: &mut Pull) -> Result<(), String> {
+    /// For splits of units above a leaf: the multiple of the unit's input that is taken off its sum, and the
+    /// number that is added for it.
+    fn multiples(&self, part: &Part<'_>, leaf: &Leaf) -> Result<Vec<(usize, [f64; 2])>, String> {
+        if leaf.multipliers.len() > part.phases.len() {
+            return Err("a leaf has more multipliers than splits".into());
+        }
+        let each = part.phases.iter().zip(&leaf.multipliers);
+        let each = each.map(|(&(unit, above), &multiplier)| {
+            if !(multiplier >= 0.0 && multiplier.is_finite()) {
+                return Err("a multiplier is negative or no number".into());
+            }
+            let kink = self.kinks[unit].unwrap_or_default();
+            let signed = f64::from(multiplier) * if above { 1.0 } else { -1.0 };
+            Ok((unit, [signed, signed * kink]))
+        });
+        each.collect()
+    }
+
+    /// The terms of minus the weighted sum of a leaf's conditions, which must stay above 0.
+    fn seed(&self, leaf: &Leaf, add: &mut dyn FnMut(Seed)) -> Result<(), String> {
         for &(atom, factor) in &leaf.factors {
             let at = atom as usize;
             let first: usize = self.atoms.iter().take(at).map(|a| a.terms.len()).sum();
@@ -366,9 +510,9 @@ impl<'a> Judge<'a> {
             }
             let factor = -f64::from(factor);
             for (term, &variable) in atom.terms.iter().zip(&self.cone.targets[first..]) {
-                pull.seed(variable, lane, factor * term.weight, &self.reach);
+                add(Seed::Variable(variable, factor * term.weight));
             }
-            pull.constant(lane, factor * atom.constant);
+            add(Seed::Constant(factor * atom.constant));
         }
         Ok(())
     }

@@ -145,7 +145,7 @@ fn value(parts: &[StraightPart], x: f64) -> [f64; 2] {
 /// How far parts can be from meeting where one ends and the next begins. Kinks are stored as doubles: those
 /// of a curve that is a clipped line lie a rounding error beside where the line is clipped, and the curve is
 /// then off what its parts say by no more than this.
-fn gap(parts: &[StraightPart]) -> f64 {
+pub(crate) fn gap(parts: &[StraightPart]) -> f64 {
     let gap = |part: &StraightPart| {
         let [low, high] = value(parts, part.from);
         (high - low) * (1.0 + ROUNDING)

@@ -3,6 +3,8 @@
 
 pub(crate) mod backward;
 pub(crate) mod box_bounds;
+pub(crate) mod change_bounds;
+pub(crate) mod changes;
 pub(crate) mod cone;
 pub(crate) mod context;
 pub(crate) mod corner;

@@ -68,6 +68,7 @@ fn square(low: f64, high: f64) -> Region {
     Region {
         lower: vec![low; 2],
         upper: vec![high; 2],
+        ..Region::default()
     }
 }
 
@@ -113,6 +114,7 @@ fn what_underflows_is_not_said_to_be_there() {
     let many = Region {
         lower: vec![1e-19; 1000],
         upper: vec![1e-19; 1000],
+        ..Region::default()
     };
     let network = layers(1000, &[vec![1.1e-19; 1000]]);
     let text = "exists x: u[x][2,0] <= 1e-36";
@@ -143,6 +145,7 @@ fn a_large_factor_does_not_clear_the_margin() {
     let region = Region {
         lower: ends.clone(),
         upper: ends,
+        ..Region::default()
     };
     // Missed in real numbers, met by this execution.
     let met = format!("exists x: u[x][2,0] >= {executed}");
@@ -162,6 +165,7 @@ fn what_follows_for_executions_uses_no_fact_within_its_margin() {
     let region = Region {
         lower: ends.clone(),
         upper: ends,
+        ..Region::default()
     };
     let mut facts = ProvenFacts::new(&network, sha256(b"m"), vec![region.clone()]);
     let within = format!("exists x: u[x][2,0] >= {executed}");

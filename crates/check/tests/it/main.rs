@@ -2,3 +2,4 @@
 
 mod executions;
 mod rejections;
+mod slopes;

@@ -25,6 +25,7 @@ fn square(low: f64, high: f64) -> Region {
     Region {
         lower: vec![low; 2],
         upper: vec![high; 2],
+        ..Region::default()
     }
 }
 
@@ -237,6 +238,7 @@ fn numbers_too_large_to_reason_about_prove_nothing() {
     let region = Region {
         lower: vec![0.5],
         upper: vec![1.0],
+        ..Region::default()
     };
     for text in [
         "exists x: v[x][12,0] >= 5",

@@ -160,7 +160,7 @@ fn settings() -> Vec<Parameters> {
     let base = Parameters {
         sections: 4,
         top: 2,
-        constant: 1.5,
+        constant: Some(1.5),
         ..Parameters::default()
     };
     vec![

@@ -7,7 +7,7 @@ use std::path::Path;
 use deepconcolic_check::Claim;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
-use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, State, SuiteTable, draw};
+use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, State, SuiteTable, draw};
 
 use super::RunFindings;
 use super::opened::Opened;
@@ -50,18 +50,30 @@ pub fn adversarial(
     }
     let shape = opened.network.input_shape().without_batch().to_vec();
     let drawn = draw(&folder, &expected, &shape, &opened.space.domain)?;
+    pictures(opened, folder::ADVERSARIAL, names, &drawn, report)
+}
+
+/// The pictures of a folder, beside those that should be there; no other names are left.
+pub fn pictures(
+    opened: &Opened,
+    folder: &str,
+    mut names: BTreeSet<String>,
+    drawn: &Drawn,
+    report: &mut RunFindings,
+) -> Result<(), Error> {
+    let dir = opened.dir.join(folder);
+    let name = |file: &str| format!("{folder}/{file}");
     for (file, contents) in &drawn.pictures {
         if !names.remove(file) {
             report.differs(&name(file), "file", "nothing", "a picture of the test");
-        } else if fs::read(folder.join(file)).map_err(Error::unreadable(&folder.join(file)))?
-            != *contents
+        } else if fs::read(dir.join(file)).map_err(Error::unreadable(&dir.join(file)))? != *contents
         {
             report.differs(&name(file), "picture", "of the test", "another picture");
         }
     }
     for note in &drawn.notes {
         if !opened.summary.notes.contains(note) {
-            report.differs(folder::SUMMARY, "notes", "no such note", note);
+            report.differs(crate::folder::SUMMARY, "notes", "no such note", note);
         }
     }
     for file in &names {
@@ -75,7 +87,7 @@ pub fn adversarial(
     Ok(())
 }
 
-fn entries(folder: &Path) -> Result<BTreeSet<String>, Error> {
+pub fn entries(folder: &Path) -> Result<BTreeSet<String>, Error> {
     let mut names = BTreeSet::new();
     if folder.is_dir() {
         for entry in fs::read_dir(folder).map_err(Error::unreadable(folder))? {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use deepconcolic_check::steepness::SlopeCertificate;
 use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot, check, regions};
 use deepconcolic_network::BitSet;
 use rayon::prelude::*;
@@ -14,6 +15,7 @@ use super::opened::Opened;
 use crate::error::Error;
 use crate::folder;
 use crate::folder::certificates;
+use crate::prove::{SlopeBounds, SlopeQuestions, judge_slope};
 use crate::verify::folder::read;
 
 /// What the certificates of a run show.
@@ -24,6 +26,8 @@ pub struct Proofs {
     /// How many files there are, and how many statements are about executions alone.
     pub files: usize,
     pub by_executions: usize,
+    /// Upper bounds on the slopes of regions.
+    pub slopes: SlopeBounds,
 }
 
 /// Judges every certificate.
@@ -40,7 +44,9 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
         accepted: BTreeSet::new(),
         files: files.len(),
         by_executions: 0,
+        slopes: SlopeBounds::new(),
     };
+    let mut slopes = Vec::new();
     for file in &files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{}/{name}", folder::CERTIFICATES);
@@ -49,13 +55,21 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
             regions: None,
             requirements: None,
         };
-        let judged =
-            Certificate::from_bytes(&read(file)?, &opened.network).and_then(|certificate| {
+        let bytes = read(file)?;
+        let judged = if SlopeCertificate::begins(&bytes) {
+            judge_slope(&opened.network, &bytes, &opened.digest).map(|slope| {
+                let numbered = number(file).and_then(|number| i32::try_from(number).ok());
+                slopes.extend(numbered.map(|number| (number, slope)));
+                0
+            })
+        } else {
+            Certificate::from_bytes(&bytes, &opened.network).and_then(|certificate| {
                 let accepted = check(&opened.network, &certificate, &expectation)?;
                 proofs.facts.add_accepted(&opened.network, &accepted)?;
                 let entries = certificate.entries.iter();
                 Ok(entries.filter(|e| e.is_about_executions()).count())
-            });
+            })
+        };
         match judged {
             Ok(count) => {
                 proofs.by_executions += count;
@@ -64,6 +78,8 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
             Err(reason) => report.differs(&name, "proof", "one", format!("rejected: {reason}")),
         }
     }
+    let questions = SlopeQuestions::of(opened.family.as_ref(), &opened.space);
+    proofs.slopes = questions.bounds(&slopes);
     Ok(proofs)
 }
 
@@ -97,11 +113,23 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 impl Proofs {
     /// Which of these requirements cannot be met, by the certificates accepted.
     pub fn refuted(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
+        if let Some(ratios) = opened.family.ratios() {
+            let bounded = |slot: &&Slot| {
+                let number = slot.slot as usize;
+                let bound = self.slopes.get(&number).map(|bound| bound.upper);
+                matches!((bound, ratios.ratio(number).constant), (Some(b), Some(c)) if b <= c)
+            };
+            return asked.iter().filter(bounded).copied().collect();
+        }
         following(opened, asked, self.facts.real_numbers())
     }
 
     /// Which of these requirements no execution meets, in any order of summation.
     pub fn refuted_for_executions(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
+        if opened.family.ratios().is_some() {
+            // Bounds on slopes are about real numbers.
+            return BTreeSet::new();
+        }
         following(opened, asked, self.facts.executions())
     }
 }

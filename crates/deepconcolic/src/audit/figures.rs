@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use deepconcolic_campaign::{Accuracy, sanity};
-use deepconcolic_record::{Baseline, Summary};
+use deepconcolic_record::{Baseline, SlopeSummary, Summary};
 use serde_json::Value;
 
 use super::RunFindings;
@@ -11,6 +11,7 @@ use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::controls::{CONTROL, Controls};
 use crate::conclude::figures::RunRecord;
+use crate::conclude::slopes::random_share;
 use crate::error::Error;
 use crate::folder::{self, fingerprints};
 use crate::samples;
@@ -19,6 +20,7 @@ use crate::samples;
 pub fn record(
     opened: &Opened,
     origins: &Origins,
+    slopes: &[SlopeSummary],
     report: &mut RunFindings,
 ) -> Result<RunRecord, Error> {
     report.unverified.push(
@@ -27,7 +29,10 @@ pub fn record(
             .into(),
     );
     let claimed = &opened.summary;
-    let (baseline, accuracy) = baseline(opened, origins, report)?;
+    let (baseline, accuracy) = match slopes {
+        [] => baseline(opened, origins, report)?,
+        slopes => slope_baseline(opened, origins, slopes)?,
+    };
     let misclassified = match &origins.choice {
         Some(choice) => choice.misclassified.len(),
         None => claimed.tests.misclassified,
@@ -49,6 +54,35 @@ pub fn record(
         notes: claimed.notes.clone(),
         files: fingerprints::of_folder(&opened.dir)?,
     })
+}
+
+/// For a family of ratios: random pairs were drawn again before this; of the data only answers are measured.
+fn slope_baseline(
+    opened: &Opened,
+    origins: &Origins,
+    slopes: &[SlopeSummary],
+) -> Result<(Baseline, Option<f64>), Error> {
+    let claimed = &opened.summary.baseline;
+    let mut found = Baseline {
+        random_coverage: (claimed.random_inputs > 0)
+            .then(|| random_share(slopes))
+            .flatten(),
+        random_inputs: claimed.random_inputs,
+        data_coverage: None,
+        data_inputs: claimed.data_inputs,
+    };
+    let (Some(data), true) = (&origins.data, claimed.data_inputs > 0) else {
+        return Ok((found, opened.summary.accuracy));
+    };
+    found.data_inputs = data.len().min(CONTROL);
+    let controls = Controls {
+        network: &opened.network,
+        family: opened.family.as_ref(),
+        decision: &opened.decision,
+    };
+    let inputs = samples::inputs(data, &opened.decision)?;
+    let answers = controls.answers(&inputs, found.data_inputs);
+    Ok((found, answers.accuracy().map(Accuracy::share)))
 }
 
 fn baseline(
@@ -157,10 +191,16 @@ fn brief(value: &Value) -> String {
 
 /// `statement.md`, line by line.
 pub fn page(path: &Path, found: &str, report: &mut RunFindings) -> Result<(), Error> {
-    let file = folder::STATEMENT;
+    let missing = "the statement of the run";
+    lines((folder::STATEMENT, missing), path, found, report);
+    Ok(())
+}
+
+/// A file of text, by its name and what it is, line by line.
+pub fn lines((file, what): (&str, &str), path: &Path, found: &str, report: &mut RunFindings) {
     let Ok(claimed) = std::fs::read(path) else {
-        report.differs(file, "file", "nothing", "the statement of the run");
-        return Ok(());
+        report.differs(file, "file", "nothing", what);
+        return;
     };
     let claimed = String::from_utf8_lossy(&claimed);
     let (a, b): (Vec<&str>, Vec<&str>) =
@@ -175,5 +215,4 @@ pub fn page(path: &Path, found: &str, report: &mut RunFindings) -> Result<(), Er
             report.differs(file, format!("line {}", line + 1), show(&a), show(&b));
         }
     }
-    Ok(())
 }

@@ -5,9 +5,12 @@ use std::path::Path;
 use deepconcolic_record::Summary;
 
 use super::opened::Opened;
-use super::{RunFindings, beside, certificates, figures, origins, rows, tests};
+use super::{
+    RunFindings, beside, certificates, figures, nearest_adversarial, origins, rows, slopes, tests,
+};
 use crate::conclude::figures::{ConclusionInputs, conclude};
 use crate::conclude::statement::{Page, text, verdicts};
+use crate::criterion::polarity;
 use crate::error::Error;
 use crate::{folder, two_inputs};
 
@@ -28,7 +31,10 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
     let suite = tests::columns(&opened, &audit, &origins, &mut report)?;
     beside::adversarial(&opened, &suite, &mut report)?;
     beside::nearest(&opened, &suite, &mut report)?;
+    let nearest = nearest_adversarial::judge(&opened, &suite, &origins, &mut report)?;
     beside::profile(&opened, &origins, &mut report)?;
+    let steep = slopes::judge(&opened, &proofs.slopes, &mut report);
+    slopes::table(&opened, &steep, &mut report)?;
     let facts = ConclusionInputs {
         network: &opened.network,
         family: opened.family.as_ref(),
@@ -38,8 +44,10 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
         suite: &suite,
         audit: &audit,
         table: &table,
+        nearest_adversarial: nearest.as_ref(),
+        slopes: &steep,
     };
-    let record = figures::record(&opened, &origins, &mut report)?;
+    let record = figures::record(&opened, &origins, &steep, &mut report)?;
     let found: Summary = conclude(&facts, record);
     figures::compare(&opened, &found, &mut report)?;
     let page = Page {
@@ -55,10 +63,11 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
     )?;
     let counts = &found.requirements;
     report.done.push(format!(
-        "{} tests run again: of {} requirements {} are covered ({} within the margin of rounding)",
+        "{} tests run again: of {} requirements {} are {} ({} within the margin of rounding)",
         suite.len(),
         counts.total,
         counts.covered,
+        polarity(&found).met(),
         counts.fragile
     ));
     Ok(report)

@@ -6,9 +6,11 @@ mod certificates;
 mod figures;
 mod finding;
 mod judge;
+mod nearest_adversarial;
 mod opened;
 mod origins;
 mod rows;
+mod slopes;
 mod tests;
 
 pub use finding::{Finding, RunFindings};

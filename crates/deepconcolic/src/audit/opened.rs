@@ -77,7 +77,7 @@ impl Opened {
             dir: dir.to_owned(),
             claimed,
             summary,
-            family: plan::saved_family(dir, &settings, &network, &decision, &rows, &space.units)?,
+            family: plan::saved_family(dir, &settings, &network, &decision, &rows, &space)?,
             means: plan::means(&settings, &network)?,
             decision,
             settings,

@@ -73,6 +73,7 @@ fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, S
             continue;
         };
         let two = family.pairs().is_some()
+            || family.ratios().is_some()
             || family
                 .requirement(slot.group as usize, slot.slot as usize)
                 .is_ok_and(|r| r.inputs == Inputs::Two);

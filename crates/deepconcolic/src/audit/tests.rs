@@ -102,20 +102,20 @@ pub fn columns(
             found.verdict[test],
         );
     }
-    numbers("output", &suite.output, &found.output, report);
+    numbers(FILE, "output", &suite.output, &found.output, report);
     let (claimed, is) = (&suite.reference_output, &found.reference_output);
-    numbers("reference_output", claimed, is, report);
+    numbers(FILE, "reference_output", claimed, is, report);
     Ok(found)
 }
 
 /// Two lists of numbers, element by element.
-fn numbers(column: &str, claimed: &[f64], found: &[f64], report: &mut RunFindings) {
+pub fn numbers(file: &str, column: &str, claimed: &[f64], found: &[f64], report: &mut RunFindings) {
     let differs = |&at: &usize| claimed[at].to_bits() != found[at].to_bits();
     if claimed.len() != found.len() {
         let claimed = format!("{} numbers", claimed.len());
-        report.differs(FILE, column, claimed, found.len());
+        report.differs(file, column, claimed, found.len());
     } else if let Some(at) = (0..found.len()).find(differs) {
-        report.differs(FILE, format!("{column}[{at}]"), claimed[at], found[at]);
+        report.differs(file, format!("{column}[{at}]"), claimed[at], found[at]);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What came of a run: computed from its state by running the whole suite again, as data. Writing it is apart
 //! from that.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,20 +9,24 @@ use std::time::Instant;
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
 use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
-    AdversarialTable, Baseline, Drawn, Executions, RequirementTable, RunFolder, State, SuiteTable,
-    Summary, draw, write_adversarial,
+    AdversarialTable, Baseline, Drawn, Executions, RequirementTable, RunFolder, SlopeSummary,
+    State, SuiteTable, Summary, constants, csv, draw, write_adversarial, write_nearest_adversarial,
 };
 use serde_json::Value;
 
 use super::controls::{CONTROL, Controls};
 use super::figures::{ConclusionInputs, RunRecord, conclude};
 use super::minimise::{self, Minimised, minimise};
+use super::nearest_adversarial::{NearestAdversarial, nearest_adversarial};
+use super::slopes::{RANDOM_PAIRS, Regions, random_share};
 use super::statement::{self, Page, verdicts};
 use crate::error::Error;
 use crate::folder::{
-    ADVERSARIAL, NEAREST, REQUIREMENTS, STATEMENT, SUITE, SUMMARY, date, fingerprints,
+    ADVERSARIAL, NEAREST, NEAREST_ADVERSARIAL, REQUIREMENTS, SLOPES, STATEMENT, SUITE, SUMMARY,
+    date, fingerprints,
 };
 use crate::plan;
 use crate::prepare::Prepared;
@@ -44,8 +49,11 @@ pub struct Conclusion {
     pub adversarial: AdversarialTable,
     /// The nearest witnesses, if they were asked for.
     pub nearest: Option<Minimised>,
+    /// The nearest adversarial inputs, if they were asked for.
+    nearest_adversarial: Option<NearestOutput>,
     drawn: Drawn,
     audit: Audit,
+    slopes: Vec<SlopeSummary>,
     record: RunRecord,
 }
 
@@ -67,8 +75,12 @@ impl Conclusion {
             // Of an earlier sitting.
             None => folder.remove(NEAREST)?,
         }
+        self.write_slopes(folder)?;
         let pictures = folder.file(ADVERSARIAL);
         write_adversarial(&pictures, &self.adversarial, &self.drawn, &shape)?;
+        let none = NearestOutput::default();
+        let nearest = self.nearest_adversarial.as_ref().unwrap_or(&none);
+        nearest.write(&folder.file(NEAREST_ADVERSARIAL), &shape)?;
         self.record.files = fingerprints::of_folder(folder.path())?;
         let summary = self.summary();
         let prepared = &self.prepared;
@@ -85,6 +97,18 @@ impl Conclusion {
         statement::write(&folder.file(STATEMENT), &page)?;
         summary.write(&folder.file(SUMMARY))?;
         Ok(summary)
+    }
+
+    /// Writes how many regions each constant is refuted or proven in.
+    fn write_slopes(&self, folder: &RunFolder) -> Result<(), Error> {
+        if self.slopes.is_empty() {
+            return Ok(());
+        }
+        let mut file = AtomicFile::create(&folder.file(SLOPES))?;
+        let text = csv(&constants(&self.slopes));
+        file.write_all(text.as_bytes())
+            .map_err(|e| Error::Request(format!("{SLOPES} cannot be written: {e}")))?;
+        Ok(file.commit()?)
     }
 
     /// Writes the suite and reads it back: every figure was computed from just these numbers.
@@ -112,7 +136,31 @@ impl Conclusion {
             suite: &self.suite,
             audit: &self.audit,
             table: &self.requirements,
+            nearest_adversarial: self.nearest_adversarial.as_ref().map(|o| &o.done.table),
+            slopes: &self.slopes,
         }
+    }
+}
+
+/// Nearest adversarial inputs, and pictures of them.
+#[derive(Default)]
+struct NearestOutput {
+    done: NearestAdversarial,
+    drawn: Drawn,
+}
+
+impl NearestOutput {
+    /// Writes the folder anew; without inputs there is none.
+    fn write(&self, folder: &Path, shape: &[usize]) -> Result<(), Error> {
+        let Self { done, drawn } = self;
+        let (table, certificates) = (&done.table, &done.certificates);
+        Ok(write_nearest_adversarial(
+            folder,
+            table,
+            drawn,
+            certificates,
+            shape,
+        )?)
     }
 }
 
@@ -162,7 +210,8 @@ impl Ended<'_> {
         let mut passes = self.passes;
         let nearest = self.minimise.then(|| {
             let seeds = &prepared.seeds;
-            let done = minimise(&witnesses, seeds, &suite, &table, &self.limits);
+            let limits = self.limits_for_witnesses(&suite);
+            let done = minimise(&witnesses, seeds, &suite, &table, &limits);
             passes.forward += done.effort.forward;
             passes.vjp += done.effort.vjp;
             passes.lp += done.effort.lp;
@@ -170,6 +219,14 @@ impl Ended<'_> {
             watch.lap(|times| &mut times.symbolic);
             done
         });
+        let nearest_adversarial = self.nearest_adversarial(&suite, means.layers())?;
+        if let Some(NearestOutput { done, drawn }) = &nearest_adversarial {
+            passes.forward += done.effort.forward;
+            passes.vjp += done.effort.vjp;
+            passes.lp += done.effort.lp;
+            notes.extend(done.notes.iter().chain(&drawn.notes).cloned());
+            watch.lap(|times| &mut times.symbolic);
+        }
         let adversarial = AdversarialTable::of(&suite, network.input_elements());
         let shape = network.input_shape().without_batch().to_vec();
         let drawn = draw(
@@ -180,7 +237,8 @@ impl Ended<'_> {
         )?;
         notes.extend_from_slice(&drawn.notes);
         watch.lap(|times| &mut times.measure);
-        let (baseline, answers) = self.controls(suite.len())?;
+        let (mut baseline, answers) = self.controls(suite.len())?;
+        let slopes = self.slopes(passes, &mut baseline);
         if let Some(answers) = &answers {
             notes.extend(self.about_data(answers)?);
         }
@@ -213,10 +271,41 @@ impl Ended<'_> {
             requirements: table,
             adversarial,
             nearest,
+            nearest_adversarial,
             drawn,
             audit,
+            slopes,
             record,
         })
+    }
+
+    /// The nearest adversarial inputs, if they are asked for.
+    fn nearest_adversarial(
+        &self,
+        suite: &SuiteTable,
+        means: &[f64],
+    ) -> Result<Option<NearestOutput>, Error> {
+        if !self.minimise {
+            return Ok(None);
+        }
+        let prepared = self.prepared;
+        let done = nearest_adversarial(prepared, suite, means, &self.limits)?;
+        let shape = prepared.network.input_shape().without_batch().to_vec();
+        let folder = Path::new(NEAREST_ADVERSARIAL);
+        let drawn = done.table.draw(folder, &shape, &prepared.space.domain)?;
+        Ok(Some(NearestOutput { done, drawn }))
+    }
+
+    /// What ends the search for nearest witnesses: half of the time is left for adversarial inputs, if there are any.
+    fn limits_for_witnesses(&self, suite: &SuiteTable) -> Limits<'_> {
+        let now = Instant::now();
+        let half = |end: Instant| now + end.saturating_duration_since(now) / 2;
+        let deadline = self.limits.deadline;
+        let shared = suite.adversarial().next().is_some();
+        Limits {
+            deadline: if shared { deadline.map(half) } else { deadline },
+            ..self.limits
+        }
     }
 
     /// How every requirement ended.
@@ -257,6 +346,47 @@ impl Ended<'_> {
         Ok(notes)
     }
 
+    /// What is known of the slopes of every region, beside random pairs that take as many passes as the search
+    /// took, or as there is time for.
+    fn slopes(&self, passes: Passes, baseline: &mut Baseline) -> Vec<SlopeSummary> {
+        let prepared = self.prepared;
+        let regions = Regions {
+            network: &prepared.network,
+            family: prepared.family.as_ref(),
+            space: &prepared.space,
+            seeds: &prepared.seeds,
+            rng_seed: prepared.settings.rng_seed,
+        };
+        let slots = regions.slots();
+        let random = match slots.first() {
+            Some(&first) if !self.limits.is_interrupted() => {
+                let wanted = (passes.total() / 2 / slots.len()).clamp(1, RANDOM_PAIRS);
+                let started = Instant::now();
+                let _ = regions.random_of(first, wanted);
+                let all = started.elapsed().as_secs_f64() * slots.len() as f64;
+                let left = self.limits.deadline.map_or(f64::INFINITY, |end| {
+                    let left = end.saturating_duration_since(Instant::now());
+                    left.as_secs_f64().max(GRACE)
+                });
+                let affordable = (wanted as f64 * (left / all).min(1.0)) as usize;
+                let pairs = affordable.max(1);
+                baseline.random_inputs = 2 * pairs * slots.len();
+                regions.random(pairs)
+            }
+            _ => Vec::new(),
+        };
+        let steepest = self.campaign.steepest();
+        let found = |slot: usize| {
+            let (claim, ratio) = steepest.of(slot)?;
+            Some((claim.first, claim.second, ratio))
+        };
+        let summaries = regions.summaries(&found, &self.proven.slopes, &random);
+        if !random.is_empty() {
+            baseline.random_coverage = random_share(&summaries);
+        }
+        summaries
+    }
+
     /// What as many random inputs, and the data alone, cover. Left out when the user wants an end.
     fn controls(&self, tests: usize) -> Result<(Baseline, Option<Answers>), Error> {
         let prepared = self.prepared;
@@ -274,6 +404,13 @@ impl Ended<'_> {
             family: prepared.family.as_ref(),
             decision: &prepared.decision,
         };
+        if prepared.family.ratios().is_some() {
+            // Slopes of data and of random inputs are not counted like coverage.
+            let data = samples::inputs(&prepared.data, &prepared.decision)?;
+            baseline.data_inputs = prepared.data.len().min(CONTROL);
+            let answers = controls.answers(&data, baseline.data_inputs);
+            return Ok((baseline, Some(answers)));
+        }
         let started = Instant::now();
         let random = controls.random(
             &prepared.space,

@@ -29,6 +29,12 @@ impl Controls<'_> {
         share(self.family.groups(), &measured.covered[0])
     }
 
+    /// What the network says of the first so many inputs of the data.
+    pub fn answers(&self, inputs: &dyn Inputs, len: usize) -> Answers {
+        let first = First { inputs, len };
+        measure(self.network, &first, &[], self.decision).answers
+    }
+
     /// The share of requirements that the first so many inputs of the data cover, and what the network
     /// says of them.
     pub fn data(&self, inputs: &dyn Inputs, len: usize) -> (f64, Answers) {

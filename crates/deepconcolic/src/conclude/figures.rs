@@ -7,11 +7,13 @@ use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Decision, Family, Group};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::{
-    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
-    RequirementSummary, RequirementTable, Spread, State, SuiteTable, Summary, TestSummary, Times,
+    AdversarialSummary, Baseline, ClassSummary, ConstantCounts, Executions, LayerSummary,
+    ModelSummary, NearestAdversarialTable, RequirementSummary, RequirementTable, SlopeSummary,
+    Spread, State, SuiteTable, Summary, TestSummary, Times, changes, constants,
 };
 use serde_json::Value;
 
+use super::nearest_adversarial;
 use crate::settings::{Settings, hash_text};
 
 /// What the figures are computed from.
@@ -26,6 +28,10 @@ pub struct ConclusionInputs<'a> {
     /// The suite, executed.
     pub audit: &'a Audit,
     pub table: &'a RequirementTable,
+    /// Nearest adversarial inputs, if they were asked for.
+    pub nearest_adversarial: Option<&'a NearestAdversarialTable>,
+    /// What is known of the slopes of regions, for a family of ratios.
+    pub slopes: &'a [SlopeSummary],
 }
 
 /// What no file shows: how the run went, and what was measured on data.
@@ -101,6 +107,8 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         coverage: part(covered),
         resolved: part(covered + refuted),
         layers: layers(network, groups, &audit.covered, &infeasible),
+        lipschitz: facts.slopes.to_vec(),
+        constants: curve(facts.slopes),
         classes: classes(decision, suite),
         tests: TestSummary {
             seeds,
@@ -108,6 +116,9 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
             misclassified: record.misclassified,
         },
         adversarial: (decision.rule().is_some()).then(|| adversarial(suite, generated)),
+        nearest_adversarial: facts
+            .nearest_adversarial
+            .map(|table| nearest_adversarial::figures(table, suite)),
         distance: Spread::of(suite.distance.iter().skip(seeds).map(|&d| f64::from(d))),
         baseline: record.baseline,
         time_s: record.times,
@@ -118,6 +129,14 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         settings_sha256: hash_text(&facts.settings_value.to_string()),
         settings: facts.settings_value.clone(),
     }
+}
+
+/// In how many regions constants are refuted or proven, where that changes.
+fn curve(slopes: &[SlopeSummary]) -> Vec<ConstantCounts> {
+    if slopes.is_empty() {
+        return Vec::new();
+    }
+    changes(&constants(slopes))
 }
 
 /// What a table says is infeasible, group by group. A pair that has two rows counts once.

@@ -18,12 +18,11 @@ use rayon::prelude::*;
 
 use crate::error::Error;
 
-/// The engine that finds the nearest witness.
-const ENGINE: &str = "nearest";
+/// The engines that find the nearest witness, the first that can, and the passes that a requirement may cost
+/// each: one that counts changes tries pixel by pixel.
+const ENGINES: [(&str, usize); 2] = [("nearest", 400), ("l0", 4000)];
 /// Requirements worked on between two looks at the clock.
 const BATCH: usize = 16;
-/// Passes that one of them may cost.
-const EACH: usize = 400;
 
 /// A witness, and how near one can be.
 #[derive(Clone, Debug)]
@@ -49,6 +48,8 @@ pub struct Minimised {
     pub looked: usize,
     /// All that tests other than seeds cover.
     pub covered: usize,
+    /// Those of them that no engine looks for.
+    pub beyond: usize,
     /// Witnesses nearer than the suite's.
     pub nearer: usize,
     /// The median distance of the suite's witnesses.
@@ -72,7 +73,11 @@ impl fmt::Display for Minimised {
             "nearest witnesses of {} of {} requirements that seeds do not cover, {} nearer than the \
              suite's; median distance {after:.4} instead of {before:.4}",
             self.looked, self.covered, self.nearer
-        )
+        )?;
+        match self.beyond {
+            0 => Ok(()),
+            beyond => write!(f, "; no engine looks for nearer ones of {beyond} of them"),
+        }
     }
 }
 
@@ -94,18 +99,21 @@ pub fn minimise(
     let mut effort = Effort::default();
     let mut found: Vec<Near> = Vec::new();
     let mut looked = 0;
+    let mut beyond = 0;
     let mut nearer = 0;
     let mut before = Vec::new();
     for batch in rows.chunks(BATCH) {
         if limits.is_late() || limits.is_interrupted() {
             break;
         }
-        let results: Vec<(Effort, Option<Near>)> = batch
+        let results: Vec<Option<(Effort, Option<Near>)>> = batch
             .par_iter()
             .map(|&row| near(witnesses, seeds, suite, table, row))
             .collect();
         looked += batch.len();
-        for (&row, (spent, near)) in batch.iter().zip(results) {
+        for (&row, result) in batch.iter().zip(results) {
+            beyond += usize::from(result.is_none());
+            let (spent, near) = result.unwrap_or_default();
             effort += spent;
             let at = table.test[row] as usize;
             let known = f64::from(suite.distance[at]);
@@ -126,6 +134,7 @@ pub fn minimise(
     Minimised {
         looked,
         covered: rows.len(),
+        beyond,
         nearer,
         before: median(before),
         after: median(found.iter().map(|near| near.distance).collect()),
@@ -146,30 +155,20 @@ fn input<'a>(witnesses: &Witnesses<'_>, suite: &'a SuiteTable, test: usize) -> &
     &suite.x[test * each..(test + 1) * each]
 }
 
-/// The nearest witness of a row that survives the check, from the cell of the suite's.
+/// The nearest witness of a row that survives the check, from the cell of the suite's, and what it cost; none
+/// where no engine looks for one.
 fn near(
     witnesses: &Witnesses<'_>,
     seeds: &Seeds,
     suite: &SuiteTable,
     table: &RequirementTable,
     row: usize,
-) -> (Effort, Option<Near>) {
-    let none = (Effort::default(), None);
+) -> Option<(Effort, Option<Near>)> {
     let at = table.test[row] as usize;
-    let Some(slot) = table.slot(witnesses.family, row) else {
-        return none;
-    };
+    let slot = table.slot(witnesses.family, row)?;
     let (group, number) = (slot.group as usize, slot.slot as usize);
-    let Ok(objective) = witnesses.family.objective(group, number) else {
-        return none;
-    };
-    let Some(engine) = named(ENGINE) else {
-        return none;
-    };
-    let Some(root) = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.provenance.root[at])
-    else {
-        return none;
-    };
+    let objective = witnesses.family.objective(group, number).ok()?;
+    let root = (0..seeds.len()).find(|&s| seeds.index(s) as i64 == suite.provenance.root[at])?;
     let root = seeds.input(root);
     let origin = Origin {
         root,
@@ -182,9 +181,14 @@ fn near(
         space: witnesses.space,
         means: witnesses.means.layers(),
         margin: Margin::default(),
+        rng_seed: 0,
     };
+    let mut engines = ENGINES
+        .iter()
+        .filter_map(|&(name, passes)| Some((named(name)?, passes)));
+    let (engine, passes) = engines.find(|(engine, _)| engine.supports(&goal).is_ok())?;
     let budget = Budget {
-        passes: Some(EACH),
+        passes: Some(passes),
         ..Budget::default()
     };
     let report = engine.search(&goal, &budget);
@@ -211,7 +215,7 @@ fn near(
             input,
         })
     });
-    (report.effort, near)
+    Some((report.effort, near))
 }
 
 /// A number of single precision that is not above another, and no distance below 0.

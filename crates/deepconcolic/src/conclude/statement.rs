@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use deepconcolic_criteria::{Family, Rule};
+use deepconcolic_criteria::{Family, Polarity, Rule};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_geometry::{ScopeWords, SearchSpace};
 use deepconcolic_language::{Inputs, Quantifier};
-use deepconcolic_record::{RequirementTable, State, Summary};
+use deepconcolic_record::{NearestAdversarialSummary, RequirementTable, State, Summary};
 
+use crate::criterion::polarity;
 use crate::error::Error;
-use crate::settings::{SeedChoice, Settings};
+use crate::settings::{LipschitzName, SeedChoice, Settings};
 
 /// Most requirements of a file that are listed one by one.
 const LISTED: usize = 200;
@@ -41,7 +42,7 @@ pub struct Verdicts {
 /// How the requirements of a file ended. Criteria have too many.
 pub fn verdicts(family: &dyn Family, table: &RequirementTable, settings: &Settings) -> Verdicts {
     let mut verdicts = Verdicts {
-        two_inputs: family.pairs().is_some(),
+        two_inputs: family.pairs().is_some() || family.ratios().is_some(),
         ..Verdicts::default()
     };
     if settings.requirements.is_none() {
@@ -306,16 +307,22 @@ fn domain(text: &mut String, page: &Page<'_>) {
 fn results(text: &mut String, page: &Page<'_>) {
     let summary = page.summary;
     let counts = &summary.requirements;
+    let polarity = polarity(summary);
+    let (met, impossible, open) = (polarity.met(), polarity.impossible(), polarity.open());
+    let tests = match summary.lipschitz.as_slice() {
+        [] => "a test",
+        _ => "two tests",
+    };
     let _ = write!(
         text,
         "## Results\n\n\
          | requirements | |\n|---|---|\n\
          | all | {} |\n\
-         | covered, each by a test of `suite.npz` | {} |\n\
+         | {met}, each by {tests} of `suite.npz` | {} |\n\
          | of those, only within the margin of rounding | {} |\n\
-         | infeasible, by the certificates in `certificates/` | {} |\n\
-         | unresolved: neither a test nor a proof was found | {} |\n\n\
-         | layer | required | covered | infeasible | unresolved |\n|---|---|---|---|---|\n",
+         | {impossible}, by the certificates in `certificates/` | {} |\n\
+         | {open}: neither a test nor a proof was found | {} |\n\n\
+         | layer | required | {met} | {impossible} | {open} |\n|---|---|---|---|---|\n",
         counts.total, counts.covered, counts.fragile, counts.infeasible, counts.unresolved
     );
     for layer in &summary.layers {
@@ -344,7 +351,14 @@ fn results(text: &mut String, page: &Page<'_>) {
         }
         text.push('\n');
     }
+    slopes(text, page);
     let settings = page.settings;
+    let nearest = summary
+        .nearest_adversarial
+        .map_or_else(String::new, |near| {
+            let norm = summary.norm.as_str();
+            format!("{}.\n", nearest_words(&near, norm))
+        });
     let adversarial = match &summary.adversarial {
         Some(bad) => format!(
             "{} of them adversarial: {}",
@@ -355,17 +369,105 @@ fn results(text: &mut String, page: &Page<'_>) {
         ),
         None => "not judged by an oracle, for want of a decision rule".into(),
     };
+    let _ = writeln!(
+        text,
+        "Tests: {} seeds and {} generated, {}.",
+        summary.tests.seeds, summary.tests.generated, adversarial,
+    );
+    text.push_str(&nearest);
+    if !summary.lipschitz.is_empty() {
+        text.push('\n');
+        return;
+    }
+    let (random, data) = (
+        measured(summary.baseline.random_coverage),
+        measured(summary.baseline.data_coverage),
+    );
+    let _ = match polarity {
+        Polarity::Goal => write!(
+            text,
+            "Coverage is a measure of testing, not of safety. As many random inputs cover {random}, the user's \
+             own data {data}.\n\n"
+        ),
+        Polarity::Property => write!(
+            text,
+            "As many random inputs refute {random} of the requirements, the user's own data {data}.\n\n"
+        ),
+    };
+}
+
+/// How steep the network is, region by region.
+fn slopes(text: &mut String, page: &Page<'_>) {
+    let regions = &page.summary.lipschitz;
+    if regions.is_empty() {
+        return;
+    }
+    let (parameters, number) = (&page.settings.parameters, |ratio: Option<f64>| {
+        ratio.map_or_else(|| "none".into(), |ratio| format!("{ratio:.4}"))
+    });
+    let asked = match parameters.constant {
+        Some(constant) => format!("Asked: whether two inputs of a region differ in their outputs more than {constant} times as much as in themselves."),
+        None => "Asked: the largest ratio of how much outputs differ to how much inputs do, in each region.".into(),
+    };
+    let outputs = match parameters.lipschitz_output {
+        LipschitzName::Label => "the logit of the seed's label",
+        LipschitzName::All => "all logits",
+    };
     let _ = write!(
         text,
-        "Tests: {} seeds and {} generated, {}.\n\
-         Coverage is a measure of testing, not of safety. As many random inputs cover {}, the user's own data \
-         {}.\n\n",
-        summary.tests.seeds,
-        summary.tests.generated,
-        adversarial,
-        measured(summary.baseline.random_coverage),
-        measured(summary.baseline.data_coverage)
+        "{asked} Outputs: {outputs}; both differences in the norm {}, inputs in units of the domain's width.\n\n\
+         | region | steepest pair found | tests | certified upper bound | steepest random pair |\n|---|---|---|---|---|\n",
+        parameters.ratio_norm
     );
+    for region in regions.iter().take(LISTED) {
+        let tests = match (region.test, region.test2) {
+            (-1, _) => "none".into(),
+            (first, second) => format!("{first} and {second}"),
+        };
+        let root = region
+            .root
+            .map_or_else(String::new, |root| format!(" (sample {root})"));
+        let _ = writeln!(
+            text,
+            "| {}{root} | {} | {tests} | {} | {} |",
+            cell(&region.region),
+            number(region.found),
+            number(region.upper),
+            number(region.random)
+        );
+    }
+    if regions.len() > LISTED {
+        let more = regions.len() - LISTED;
+        let _ = writeln!(text, "\nThe other {more} are in `run.json`.");
+    }
+    let _ = write!(
+        text,
+        "\n`lipschitz.csv` has the number of regions in which each constant from 0.01 to 20 is refuted, proven or \
+         open. Random pairs: {} inputs in all.\n\n",
+        page.summary.baseline.random_inputs
+    );
+}
+
+/// How near to their seeds adversarial inputs lie.
+fn nearest_words(near: &NearestAdversarialSummary, norm: &str) -> String {
+    let (Some(min), Some(median), Some(max)) = (near.min, near.median, near.max) else {
+        return "Nearest adversarial inputs: none was looked for, since no seed has an adversarial test that could be \
+                made smaller, or time was up"
+            .into();
+    };
+    let bounds = match near.median_bound {
+        Some(bound) => format!(
+            "; for {} of them a certificate shows that no input of the domain which is nearer than {bound} (the median) \
+             has another answer than the seed, in real arithmetic",
+            near.bounds
+        ),
+        None => "; no certificate shows how near one can be".into(),
+    };
+    format!(
+        "Nearest adversarial inputs (`nearest-adversarial/`) of {} of {} seeds with adversarial tests: {min} from the \
+         seed at least, {median} in the median, {max} at most ({norm} norm){bounds}",
+        near.count, near.seeds
+    )
 }
 
 fn notes(text: &mut String, page: &Page<'_>) {
@@ -381,20 +483,49 @@ fn notes(text: &mut String, page: &Page<'_>) {
 
 fn rests_on(text: &mut String, page: &Page<'_>) {
     let boxes = page.space.proof_note();
+    let polarity = polarity(page.summary);
+    let (met, impossible) = match page.summary.lipschitz.as_slice() {
+        [] => (
+            "the network, executed in single precision by this tool, meets the requirement \
+             on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
+             otherwise and may decide otherwise where the requirement is marked fragile.",
+            format!(
+                "for every real-valued input of the scope, the network in real arithmetic \
+                 with the weights as stored does not meet the requirement.{boxes} Execution in single precision adds \
+                 rounding; `check` says for how many requirements executions, with sums in any order, cannot meet \
+                 them either; the others might be met by rounding alone. Thresholds that data attain at a corner of \
+                 the box are proven of executions by this tool instead; `check` counts those apart."
+            ),
+        ),
+        _ => (
+            "the outputs of the two tests named in `requirements.npz`, enclosed in double precision, differ more \
+             than the constant times as much as the tests do, whatever rounding does. `replay` computes it again.",
+            format!(
+                "for every two real-valued inputs of one region, the outputs of the network in real arithmetic with \
+                 the weights as stored differ at most the constant times as much as the inputs do.{boxes} The same \
+                 holds of certified upper bounds. Executions of nearly equal inputs may differ more, by rounding."
+            ),
+        ),
+    };
+    let (proven, open) = match polarity {
+        Polarity::Goal => (
+            "Infeasible",
+            "*Unresolved* says nothing about whether the requirement can be met",
+        ),
+        Polarity::Property => (
+            "Proven",
+            "*Open* says nothing about whether there is such a test",
+        ),
+    };
     let _ = write!(
         text,
         "## What this rests on\n\n\
-         - *Covered* means: the network, executed in single precision by this tool, meets the requirement \
-         on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
-         otherwise and may decide otherwise where the requirement is marked fragile.\n\
-         - *Infeasible* means: for every real-valued input of the scope, the network in real arithmetic \
-         with the weights as stored does not meet the requirement.{boxes} Execution in single precision adds \
-         rounding; `check` says for how many requirements executions, with sums in any order, cannot meet them \
-         either; the others might be met by rounding alone. Thresholds that data attain at a corner of the box \
-         are proven of executions by this tool instead; `check` counts those apart.\n\
-         - *Unresolved* says nothing about whether the requirement can be met.\n\
+         - *{}* means: {met}\n\
+         - *{proven}* means: {impossible}\n\
+         - {open}.\n\
          - Trusted: the model parser, the requirement language, the executor, and the checker of \
-         certificates. Not trusted: every search, every solver, every proof engine.\n\n"
+         certificates. Not trusted: every search, every solver, every proof engine.\n\n",
+        polarity.met_capital()
     );
 }
 
@@ -423,11 +554,7 @@ fn standard(text: &mut String, page: &Page<'_>) {
         },
     };
     let sensitivity = match (criterion, written) {
-        ("lipschitz", _) => format!(
-            "For {} of {} regions a bound on the change of the output is proven; for {} a test exceeds it; {} are \
-             unresolved.",
-            counts.infeasible, counts.total, counts.covered, counts.unresolved
-        ),
+        ("lipschitz", _) => sensitivity_of(summary),
         (_, true) => "As far as a requirement of the file states it, as above.".into(),
         _ => "Not addressed.".into(),
     };
@@ -442,6 +569,24 @@ fn standard(text: &mut String, page: &Page<'_>) {
          | 5.6 Reachability | Not addressed: the network is tested alone, not in an environment over time. |\n\n\
          Coverage of neurons or pairs of neurons is none of these properties.\n\n"
     );
+}
+
+/// How much outputs change for a change of inputs.
+fn sensitivity_of(summary: &Summary) -> String {
+    let (regions, counts) = (&summary.lipschitz, &summary.requirements);
+    let bounded = regions.iter().filter(|r| r.upper.is_some()).count();
+    let asked = if regions.iter().any(|region| region.constant.is_some()) {
+        format!(
+            "; the constant asked about is proven in {}, exceeded by two tests in {} and open in {}",
+            counts.infeasible, counts.covered, counts.unresolved
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "In {bounded} of {} regions a bound on the change of the output is certified{asked}.",
+        counts.total
+    )
 }
 
 fn recheck(text: &mut String) {

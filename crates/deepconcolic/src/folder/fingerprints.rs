@@ -17,6 +17,7 @@ pub fn of_folder(folder: &Path) -> Result<BTreeMap<String, String>, Error> {
         folder::SUITE,
         folder::REQUIREMENTS,
         folder::NEAREST,
+        folder::SLOPES,
         folder::PROFILE,
     ];
     let mut found = BTreeMap::new();
@@ -26,7 +27,12 @@ pub fn of_folder(folder: &Path) -> Result<BTreeMap<String, String>, Error> {
             found.insert(name.to_owned(), of_file(&path)?);
         }
     }
-    for name in [folder::ADVERSARIAL, folder::CERTIFICATES] {
+    let folders = [
+        folder::ADVERSARIAL,
+        folder::NEAREST_ADVERSARIAL,
+        folder::CERTIFICATES,
+    ];
+    for name in folders {
         let path = folder.join(name);
         if path.is_dir() {
             found.insert(name.to_owned(), of_entries(&path)?);

@@ -18,9 +18,13 @@ pub const SUMMARY: &str = "run.json";
 pub const PROFILE: &str = "profile.npz";
 /// The page for an assessor.
 pub const STATEMENT: &str = "statement.md";
+/// How many regions each constant is refuted or proven in.
+pub const SLOPES: &str = "lipschitz.csv";
 /// The nearest witnesses.
 pub const NEAREST: &str = "nearest.npz";
 /// The folder of adversarial tests.
 pub const ADVERSARIAL: &str = "adversarial";
+/// The folder of nearest adversarial inputs.
+pub const NEAREST_ADVERSARIAL: &str = "nearest-adversarial";
 /// The folder of certificates.
 pub const CERTIFICATES: &str = "certificates";

@@ -63,13 +63,12 @@ impl Prepared {
             None
         };
         let rows: Vec<Vec<f32>> = seeds.iter().map(<[f32]>::to_vec).collect();
-        let units = &space.units;
         let family = plan::family(
             &settings,
             &network,
             &decision,
             &rows,
-            units,
+            &space,
             profile.as_ref(),
         )?;
         let mut notes: Vec<String> = decision_notes(&decision).into_iter().collect();

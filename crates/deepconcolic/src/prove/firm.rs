@@ -52,6 +52,7 @@ impl Work<'_> {
                 space: self.stage.space,
                 means: self.stage.means.layers(),
                 margin: Margin::default(),
+                rng_seed: 0,
             };
             let report = supporting(&goal).ok()?.search(&goal, &budget);
             let (made, witness) = report.witness()?;

@@ -1,12 +1,14 @@
 //! Certificates of several runs, joined: a requirement may follow from those of two where neither run had
 //! enough.
 
+use deepconcolic_check::steepness::SlopeCertificate;
 use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Slot, check};
 use deepconcolic_network::BitSet;
 use deepconcolic_proofs::regions;
 
 use super::Proven;
 use super::named_certificates::Order;
+use super::slopes::{SlopeQuestions, judge as judge_slope};
 use crate::error::Error;
 use crate::prepare::Prepared;
 
@@ -25,7 +27,15 @@ impl Proven {
             regions: None,
             requirements: None,
         };
+        let mut slopes = Vec::new();
         for (number, (name, bytes)) in certificates.iter().enumerate() {
+            if SlopeCertificate::begins(bytes) {
+                let slope = judge_slope(network, bytes, &prepared.digest);
+                let slope = slope
+                    .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
+                slopes.push((number as i32, slope));
+                continue;
+            }
             let judged = Certificate::from_bytes(bytes, network).and_then(|certificate| {
                 let accepted = check(network, &certificate, &expectation)?;
                 facts.add_accepted(network, &accepted)?;
@@ -60,7 +70,14 @@ impl Proven {
             }
         }
         proven.written = certificates.len() as i32;
-        proven.facts = Some(facts);
+        let questions = SlopeQuestions::of(family, &prepared.space);
+        let bounds = questions.bounds(&slopes);
+        if family.ratios().is_some() {
+            // What these show is about two inputs: nothing follows from it for one.
+            proven.enter_slopes(family, bounds);
+        } else {
+            proven.facts = Some(facts);
+        }
         Ok(proven)
     }
 

@@ -10,6 +10,7 @@ mod named_certificates;
 mod obstacles;
 mod pairs;
 mod recall;
+mod slopes;
 mod work;
 
 use std::time::Instant;
@@ -26,6 +27,7 @@ use obstacles::Obstacles;
 use crate::error::Error;
 use crate::folder::certificates::CertificateStore;
 pub use recall::{Recall, remove_needless};
+pub use slopes::{SlopeBounds, SlopeQuestions, judge as judge_slope};
 use work::Work;
 
 /// What proofs came to.
@@ -36,6 +38,8 @@ pub struct Proven {
     certificates: Vec<Vec<i32>>,
     /// Upper bounds on the values of requirements.
     bounds: RequirementBounds,
+    /// Upper bounds on the slopes of regions.
+    pub slopes: SlopeBounds,
     /// What was in the way.
     obstacles: Obstacles,
     /// Parts of the region that were bounded.
@@ -158,6 +162,9 @@ impl ProofStage<'_> {
         limits: &Limits<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Proven, Error> {
+        if self.family.ratios().is_some() {
+            return self.slopes(proven, campaign, limits, record);
+        }
         let mut work = Work::new(self, limits, proven);
         if let Some(pairs) = self.family.pairs() {
             if self.neurons_only {

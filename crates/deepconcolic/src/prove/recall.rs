@@ -74,6 +74,15 @@ impl Fingerprint {
         for end in region.lower.iter().chain(&region.upper) {
             print.add(&end.to_le_bytes());
         }
+        if let Some(changes) = &region.changes {
+            print.add(&changes.allowed.to_le_bytes());
+            for number in &changes.centre {
+                print.add(&number.to_le_bytes());
+            }
+            for position in &*changes.positions {
+                print.add(&position.to_le_bytes());
+            }
+        }
         print
     }
 

@@ -92,7 +92,8 @@ impl<'a> Work<'a> {
         if self.boxes.len() <= FEW {
             return self.boxes.clone();
         }
-        let (mut hull, seed) = self.boxes[0].clone();
+        let (first, seed) = &self.boxes[0];
+        let (mut hull, seed) = (first.hull(), seed.clone());
         for (region, _) in &self.boxes {
             for (low, other) in hull.lower.iter_mut().zip(&region.lower) {
                 *low = low.min(*other);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use deepconcolic_campaign::oracle::Verdict;
 use deepconcolic_check::{Audit, Witnesses};
-use deepconcolic_criteria::{Decision, Family, Means, Prediction};
+use deepconcolic_criteria::{Decision, Family, Means, Polarity, Prediction};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_geometry::{Domain, SearchSpace};
@@ -14,7 +14,10 @@ use deepconcolic_network::Network;
 use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 
 use super::coverage_change::CoverageChange;
+use super::nearest_adversarial;
 use super::renumbering::Renumbering;
+use super::slopes;
+use crate::criterion::polarity;
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::{self, profile_file, region_file};
@@ -106,14 +109,7 @@ impl Replay<'_> {
             }
             _ => None,
         };
-        plan::family(
-            settings,
-            network,
-            decision,
-            seeds,
-            &space.units,
-            profile.as_ref(),
-        )
+        plan::family(settings, network, decision, seeds, space, profile.as_ref())
     }
 
     /// Runs the suite, and compares.
@@ -251,10 +247,18 @@ impl Replay<'_> {
             let change = CoverageChange::between(family.as_ref(), &then, &now)
                 .map_err(|why| self.damaged(folder::REQUIREMENTS, why))?;
             coverage(saved, &change, bench.same_model, out, findings)?;
+            slopes::compare(
+                &saved.summary.lipschitz,
+                (network, bench.same_model),
+                (family.as_ref(), &space),
+                &rows,
+                out,
+                findings,
+            );
         }
         labels(saved, &audit, &means, out, findings)?;
         places(saved, &rows, &space, findings);
-        verdicts(saved, bench, &space, &audit.predictions, out, findings)
+        self.verdicts(saved, bench, &space, &audit.predictions, out, findings)
     }
 
     fn space(
@@ -293,53 +297,61 @@ struct Bench<'a> {
     data: Option<&'a Samples>,
 }
 
-fn verdicts(
-    saved: &Saved,
-    bench: &Bench<'_>,
-    space: &SearchSpace,
-    predictions: &[Prediction],
-    out: &mut Vec<String>,
-    findings: &mut Vec<String>,
-) -> Result<(), Error> {
-    let (network, decision) = (bench.network, bench.decision);
-    if decision.rule().is_none() {
-        return Ok(());
-    }
-    let references = match &saved.settings.reference {
-        Some(path) => saved.settings.data.open_as(path, network).ok(),
-        None => bench.data.cloned(),
-    };
-    let Some(references) = references else {
-        out.push("verdicts not judged again: the reference data are not readable".to_owned());
-        return Ok(());
-    };
-    let court = Court {
-        settings: &saved.settings,
-        network,
-        space,
-        decision,
-    };
-    let roots = saved.suite.provenance.roots();
-    let judged = court.judge(&references, &saved.suite.x, predictions, roots)?;
-    let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
-    let adversarial = |all: &[u8]| {
-        let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);
-        bad.collect::<Vec<_>>().len()
-    };
-    out.push(format!(
-        "adversarial {} then, {} now",
-        adversarial(&saved.suite.verdict),
-        adversarial(&found)
-    ));
-    let changed = differing(&saved.suite.verdict, &found);
-    if !changed.is_empty() {
-        findings.push(format!(
-            "{} tests have another verdict: {}",
-            changed.len(),
-            few(&changed)
+impl Replay<'_> {
+    /// What the oracle says of the tests now, and of the nearest adversarial inputs.
+    fn verdicts(
+        &self,
+        saved: &Saved,
+        bench: &Bench<'_>,
+        space: &SearchSpace,
+        predictions: &[Prediction],
+        out: &mut Vec<String>,
+        findings: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let (network, decision) = (bench.network, bench.decision);
+        if decision.rule().is_none() {
+            return Ok(());
+        }
+        let references = match &saved.settings.reference {
+            Some(path) => saved.settings.data.open_as(path, network).ok(),
+            None => bench.data.cloned(),
+        };
+        let Some(references) = references else {
+            out.push("verdicts not judged again: the reference data are not readable".to_owned());
+            return Ok(());
+        };
+        let court = Court {
+            settings: &saved.settings,
+            network,
+            space,
+            decision,
+        };
+        let roots = saved.suite.provenance.roots();
+        let judged = court.judge(&references, &saved.suite.x, predictions, roots)?;
+        let found: Vec<u8> = judged.iter().map(|j| j.verdict as u8).collect();
+        let adversarial = |all: &[u8]| {
+            let bad = all.iter().filter(|v| **v == Verdict::Adversarial as u8);
+            bad.collect::<Vec<_>>().len()
+        };
+        out.push(format!(
+            "adversarial {} then, {} now",
+            adversarial(&saved.suite.verdict),
+            adversarial(&found)
         ));
+        let changed = differing(&saved.suite.verdict, &found);
+        if !changed.is_empty() {
+            findings.push(format!(
+                "{} tests have another verdict: {}",
+                changed.len(),
+                few(&changed)
+            ));
+        }
+        let nearest =
+            nearest_adversarial::compare(self.dir, &saved.renumbering, &court, &references)?;
+        out.extend(nearest.lines);
+        findings.extend(nearest.findings);
+        Ok(())
     }
-    Ok(())
 }
 
 fn coverage(
@@ -352,14 +364,22 @@ fn coverage(
     let total = change.total;
     let percent = |count: usize| 100.0 * count as f64 / total.max(1) as f64;
     let claimed = &saved.summary.requirements;
-    out.push(format!(
-        "{} tests; covered {} then ({:.2} %), {} now ({:.2} %) of {total}",
-        saved.suite.len(),
-        claimed.covered,
-        percent(claimed.covered),
-        change.now,
-        percent(change.now)
-    ));
+    out.push(match polarity(&saved.summary) {
+        Polarity::Goal => format!(
+            "{} tests; covered {} then ({:.2} %), {} now ({:.2} %) of {total}",
+            saved.suite.len(),
+            claimed.covered,
+            percent(claimed.covered),
+            change.now,
+            percent(change.now)
+        ),
+        Polarity::Property => format!(
+            "{} tests; refuted {} then, {} now, of {total}",
+            saved.suite.len(),
+            claimed.covered,
+            change.now
+        ),
+    });
     if claimed.covered != change.now || claimed.total != total {
         findings.push(format!(
             "coverage {} of {} was claimed",

@@ -2,6 +2,8 @@
 
 mod compare;
 pub mod coverage_change;
+mod nearest_adversarial;
 pub mod renumbering;
+mod slopes;
 
 pub use compare::{Replay, ReplayReport};

@@ -86,11 +86,17 @@ impl Renumbering {
 
     /// A suite as the other model takes it.
     pub fn suite(&self, mut suite: SuiteTable, elements: usize) -> SuiteTable {
-        if !self.input.is_same() {
-            let inputs = suite.x.chunks_exact(elements.max(1));
-            suite.x = inputs.flat_map(|x| self.input.arranged(x)).collect();
-        }
+        suite.x = self.inputs(suite.x, elements);
         suite
+    }
+
+    /// Inputs, one after the other, as the other model takes them.
+    pub fn inputs(&self, inputs: Vec<f32>, elements: usize) -> Vec<f32> {
+        if self.input.is_same() {
+            return inputs;
+        }
+        let inputs = inputs.chunks_exact(elements.max(1));
+        inputs.flat_map(|x| self.input.arranged(x)).collect()
     }
 
     /// Boxes as the other model takes them.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
+use deepconcolic_criteria::{Criterion, Polarity};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
 use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::event::{Event, Progress};
 use crate::job::Job;
 use crate::oracle::Court;
+use crate::plan;
 use crate::prepare::Prepared;
 
 /// Tests judged at a time: each time all references are read.
@@ -187,6 +189,7 @@ impl Log {
         let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
         Progress {
             stage: round.stage,
+            polarity: self.prepared.polarity(),
             covered: campaign.ledger().covered_count(),
             total: campaign.ledger().total(),
             tests: campaign.suite().len(),
@@ -202,6 +205,12 @@ impl Log {
 }
 
 impl Prepared {
+    /// What it means that a requirement is met.
+    fn polarity(&self) -> Polarity {
+        let criterion = plan::criterion(&self.settings).ok().flatten();
+        criterion.map_or_else(Polarity::default, Criterion::polarity)
+    }
+
     /// What the oracle says of tests.
     pub(crate) fn judge(&self, tests: &[Test]) -> Result<Vec<Judgement>, Error> {
         if tests.is_empty() {

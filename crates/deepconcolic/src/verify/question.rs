@@ -56,6 +56,7 @@ impl<'a> PropertyQuestion<'a> {
         let mut region = Region {
             lower: vec![f64::INFINITY; elements],
             upper: vec![f64::NEG_INFINITY; elements],
+            ..Region::default()
         };
         let mut thin = Vec::new();
         for case in &cases {

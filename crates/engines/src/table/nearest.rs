@@ -21,10 +21,15 @@ impl Engine for Nearest {
     }
 
     fn supports(&self, goal: &Goal<'_>) -> Result<(), Reason> {
+        // Programs minimise convex norms only.
+        goal.space.norm.convex()?;
         attempt::supports(goal)
     }
 
     fn search(&self, goal: &Goal<'_>, budget: &Budget<'_>) -> Report {
+        if let Err(reason) = self.supports(goal) {
+            return Report::refused(reason);
+        }
         from_origins(goal, budget, Wanted::Nearest, |task, origin, effort| {
             nearest_to_root(task, origin.starts, effort)
         })

@@ -38,7 +38,7 @@ impl Engine for Pairs {
             }
         }
         match goal.origins.first() {
-            Some(origin) => Region::of(goal.space, origin.root).map(|_| ()),
+            Some(origin) => Region::without_ball(goal.space, origin.root).map(|_| ()),
             None => Err(Reason::Unsupported {
                 part: "goal".into(),
                 why: "it names no input to start from",

@@ -6,7 +6,6 @@ use std::time::Instant;
 use deepconcolic_criteria::{Change, Changing, Kept, Objective, PairRequirement, Ratio, Region};
 use deepconcolic_engines::{
     Budget, ENGINES, Effort, Engine, Goal, Margin, Origin, Reason, Report, StopReason, named,
-    supporting,
 };
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_language::{
@@ -52,6 +51,7 @@ impl Case {
             space: &self.space,
             means: &[],
             margin: Margin::default(),
+            rng_seed: 0,
         };
         Asked {
             supported: engine.supports(&goal),
@@ -65,7 +65,8 @@ struct Asked {
     report: Report,
 }
 
-/// One of each kind: formulas on one and on two inputs, pairs that change in both ways, a ratio.
+/// One of each kind: formulas on one and on two inputs, pairs that change in both ways, ratios that are
+/// exceeded, wanted as large as can be, and beyond reach.
 fn objectives(network: &Network, seed: usize) -> Vec<Objective> {
     let sizes = [0, 1].map(|layer: usize| network.layers()[layer].neurons());
     let (i, j) = (seed % sizes[0], seed % sizes[1]);
@@ -89,6 +90,15 @@ fn objectives(network: &Network, seed: usize) -> Vec<Objective> {
     };
     let field = Kept::Field(network.conditions(0, 1, j).into());
     let (sign, value) = (Change::Sign, Change::Value(2.0));
+    let ratio = |outputs: Vec<usize>, norm: Norm, constant: Option<f64>| {
+        Objective::Ratio(Ratio {
+            region: Region::Domain,
+            outputs,
+            layer: network.layers().len() + 2,
+            norm,
+            constant,
+        })
+    };
     vec![
         formula(active(Input::First, 2, i), Inputs::One),
         formula(
@@ -104,13 +114,10 @@ fn objectives(network: &Network, seed: usize) -> Vec<Objective> {
         pair(value, sign, Kept::Layer(sizes[0])),
         pair(sign, value, field.clone()),
         pair(value, value, field),
-        Objective::Ratio(Ratio {
-            region: Region::Domain,
-            outputs: vec![0],
-            layer: network.layers().len() + 2,
-            norm: Norm::LINF,
-            constant: 3.0,
-        }),
+        ratio(vec![0], Norm::LINF, Some(0.05)),
+        ratio(vec![0], Norm::L2, None),
+        ratio(vec![0, 1], Norm::L1, Some(0.05)),
+        ratio(vec![0, 1], Norm::L2, Some(1e6)),
     ]
 }
 
@@ -122,6 +129,8 @@ fn everywhere(mut visit: impl FnMut(&Case, &'static dyn Engine, &Objective)) {
             (2, Norm::L1),
             (3, Norm::L2),
             (4, Norm::LINF),
+            (5, Norm::L0),
+            (6, Norm::L0_ELEMENTS),
         ] {
             let case = Case::new(family, seed, norm);
             for &engine in ENGINES {
@@ -327,23 +336,13 @@ fn the_same_goal_gives_the_same_report_on_any_number_of_threads() {
 }
 
 #[test]
-fn no_engine_searches_for_ratios_yet_and_a_user_is_told() {
+fn an_engine_that_takes_no_ratios_says_what_it_takes() {
     let case = Case::new(Family::Relu, 1, Norm::LINF);
     let ratio = case.objectives.last().unwrap();
-    let seed = case.seeds[0].as_slice();
-    let goal = Goal {
-        network: &case.network,
-        objectives: &[std::slice::from_ref(ratio)],
-        origins: &[Origin::seed(&seed)],
-        space: &case.space,
-        means: &[],
-        margin: Margin::default(),
-    };
-    let reason = supporting(&goal).err().unwrap().to_string();
+    let refused = case.ask(named("walk").unwrap(), ratio, &Budget::default());
     assert_eq!(
-        reason,
-        "the goal asks for a ratio of distances, and this engine takes formulas and pairs of neurons; no \
-         engine searches for ratios yet"
+        refused.supported.unwrap_err().to_string(),
+        "the goal asks for a ratio of distances, and this engine takes formulas and pairs of neurons"
     );
 }
 

@@ -25,9 +25,18 @@ impl Mlp {
             sizes.push(3 + random.below(5));
         }
         sizes.push(3);
+        Self::drawn(&sizes, &mut random)
+    }
+
+    /// Layers of these sizes.
+    pub fn with_sizes(sizes: &[usize], seed: u64) -> Self {
+        Self::drawn(sizes, &mut Random::new(seed))
+    }
+
+    fn drawn(sizes: &[usize], random: &mut Random) -> Self {
         let single = |list: Vec<f64>| list.into_iter().map(|x| f64::from(x as f32)).collect();
         let mut mlp = Self {
-            sizes: sizes.clone(),
+            sizes: sizes.to_vec(),
             weights: Vec::new(),
             biases: Vec::new(),
         };

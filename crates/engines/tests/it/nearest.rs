@@ -59,6 +59,7 @@ impl Case {
             space: &self.space,
             means: &[],
             margin: Margin::default(),
+            rng_seed: 0,
         };
         let engine = named(if paper { "paper" } else { "nearest" }).unwrap();
         engine.search(&goal, &Budget::default())

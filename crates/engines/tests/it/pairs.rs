@@ -84,6 +84,7 @@ fn cover(condition: Change, decision: Change) -> (usize, usize) {
             space: &space,
             means: &[],
             margin: Margin::default(),
+            rng_seed: 0,
         };
         let engine = named("pairs").unwrap();
         let mut found = Vec::new();

@@ -41,6 +41,7 @@ fn ask(
         space,
         means: &[],
         margin: Margin::default(),
+        rng_seed: 0,
     };
     ["walk", "nearest"].map(|name| named(name).unwrap().search(&goal, &Budget::default()))
 }

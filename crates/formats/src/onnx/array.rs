@@ -1,6 +1,7 @@
 //! Constant tensors in memory, and their numbers as the caller wants them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::dtype::DType;
 
@@ -27,7 +28,7 @@ pub struct Array {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// float, float16 and bfloat16.
-    F32(Vec<f32>),
+    F32(Arc<[f32]>),
     /// double.
     F64(Vec<f64>),
     /// Integers and booleans.

@@ -158,9 +158,9 @@ fn has_list(tensor: &TensorProto) -> bool {
 /// Decodes `raw_data`, little endian by the specification. The length was checked.
 fn from_bytes(bytes: &[u8], dtype: DType) -> Result<Data, TensorFault> {
     let data = match dtype {
-        DType::Float => Data::F32(chunks(bytes, f32::from_le_bytes)),
-        DType::Float16 => Data::F32(chunks(bytes, |b| f16_to_f32(u16::from_le_bytes(b)))),
-        DType::Bfloat16 => Data::F32(chunks(bytes, |b| bf16_to_f32(u16::from_le_bytes(b)))),
+        DType::Float => Data::F32(chunks(bytes, f32::from_le_bytes).into()),
+        DType::Float16 => Data::F32(chunks(bytes, |b| f16_to_f32(u16::from_le_bytes(b))).into()),
+        DType::Bfloat16 => Data::F32(chunks(bytes, |b| bf16_to_f32(u16::from_le_bytes(b))).into()),
         DType::Double => Data::F64(chunks(bytes, f64::from_le_bytes)),
         DType::Int8 => Data::I64(chunks(bytes, |b| i8::from_le_bytes(b).into())),
         DType::Int16 => Data::I64(chunks(bytes, |b| i16::from_le_bytes(b).into())),
@@ -206,7 +206,7 @@ fn from_list(
     }
     let small = &tensor.int32_data;
     match dtype {
-        DType::Float => Ok(Data::F32(tensor.float_data)),
+        DType::Float => Ok(Data::F32(tensor.float_data.into())),
         DType::Double => Ok(Data::F64(tensor.double_data)),
         DType::Int64 => Ok(Data::I64(tensor.int64_data)),
         DType::Uint32 => narrow::<_, u32, _>(&tensor.uint64_data, dtype).map(Data::I64),
@@ -276,9 +276,13 @@ mod tests {
     fn every_numeric_type_is_read_from_raw_bytes() {
         let integers = |values: &[i64]| Data::I64(values.to_vec());
         let cases = [
-            (DType::Float, vec![0, 0, 0x80, 0x3f], Data::F32(vec![1.0])),
-            (DType::Float16, vec![0, 0xc0], Data::F32(vec![-2.0])),
-            (DType::Bfloat16, vec![0x80, 0x3f], Data::F32(vec![1.0])),
+            (
+                DType::Float,
+                vec![0, 0, 0x80, 0x3f],
+                Data::F32([1.0].into()),
+            ),
+            (DType::Float16, vec![0, 0xc0], Data::F32([-2.0].into())),
+            (DType::Bfloat16, vec![0x80, 0x3f], Data::F32([1.0].into())),
             (
                 DType::Double,
                 2.5_f64.to_le_bytes().to_vec(),
@@ -312,8 +316,8 @@ mod tests {
             (DType::Uint16, 65535, Data::I64(vec![65535])),
             (DType::Int32, i32::MIN, Data::I64(vec![i32::MIN.into()])),
             (DType::Bool, 1, Data::I64(vec![1])),
-            (DType::Float16, 0xc000, Data::F32(vec![-2.0])),
-            (DType::Bfloat16, 0x3f80, Data::F32(vec![1.0])),
+            (DType::Float16, 0xc000, Data::F32([-2.0].into())),
+            (DType::Bfloat16, 0x3f80, Data::F32([1.0].into())),
         ];
         for (dtype, value, expected) in cases {
             assert_eq!(data(small(dtype, &[value])).unwrap(), expected);
@@ -340,7 +344,7 @@ mod tests {
         }
         assert_eq!(
             data(floats("w", &[1], &[3.0])).unwrap(),
-            Data::F32(vec![3.0])
+            Data::F32([3.0].into())
         );
     }
 
@@ -366,14 +370,14 @@ mod tests {
         let scalar = raw("s", DType::Int8, &[], &[5]);
         assert_eq!(data(scalar).unwrap(), Data::I64(vec![5]));
         let empty = raw("roi", DType::Float, &[0], &[]);
-        assert_eq!(data(empty).unwrap(), Data::F32(vec![]));
+        assert_eq!(data(empty).unwrap(), Data::F32([].into()));
     }
 
     #[test]
     fn an_empty_raw_data_does_not_hide_a_list() {
         let mut tensor = floats("w", &[2], &[1.0, 2.0]);
         tensor.raw_data = Some(bytes::Bytes::new());
-        assert_eq!(data(tensor).unwrap(), Data::F32(vec![1.0, 2.0]));
+        assert_eq!(data(tensor).unwrap(), Data::F32([1.0, 2.0].into()));
     }
 
     #[test]

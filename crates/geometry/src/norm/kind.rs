@@ -60,6 +60,11 @@ pub trait NormKind: Sync {
     /// domain limits it. The box of such changes round the centre is the smallest that holds the ball.
     fn span(&self, radius: f64) -> f64;
 
+    /// How many positions ([`NormKind::position`]) may differ within a radius, where that is all that it limits.
+    fn changes(&self, _radius: f64) -> Option<usize> {
+        None
+    }
+
     /// Moves a point to the nearest place of the ball, up to rounding; a point of the ball stays.
     fn project(&self, ball: &Ball<'_>, point: &mut [f32]);
 

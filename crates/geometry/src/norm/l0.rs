@@ -132,6 +132,10 @@ impl NormKind for Count {
         if radius >= 1.0 { f64::INFINITY } else { 0.0 }
     }
 
+    fn changes(&self, radius: f64) -> Option<usize> {
+        Some(allowed(radius))
+    }
+
     /// The largest changes are kept, of those that are equal the first; all others are taken back.
     fn project(&self, ball: &Ball<'_>, point: &mut [f32]) {
         let positions = self.positions(ball);
@@ -153,12 +157,24 @@ impl NormKind for Count {
         take_back(ball, point, &positions, &taken_back);
     }
 
-    /// Those that gain most, as many as the part of the radius says, go to the end that the gradient points
-    /// to. Where that would be too many changes, one that is worth less is taken back for it.
+    /// What is changed already moves by the part of its room, where the gradient points. Of the others those that
+    /// gain most, as many as the part of the radius says, go to the end that the gradient points to; where that
+    /// would be too many changes, one that is worth less is taken back for it.
     fn step(&self, ball: &Ball<'_>, ends: &Ends, point: &mut [f32], gradient: &[f32], part: f32) {
         let positions = self.positions(ball);
         let allowed = allowed(ball.radius);
+        let is_changed = changed(ball, point, &positions);
+        for (e, &position) in positions.iter().enumerate() {
+            if is_changed[position] {
+                point[e] = moved(ends, gradient, e, point[e], part);
+            }
+        }
         let mut swaps = Swaps::weigh(ball, ends, point, gradient, &positions);
+        for (gain, is_changed) in swaps.gain.iter_mut().zip(&is_changed) {
+            if *is_changed {
+                *gain = 0.0;
+            }
+        }
         let moves = (f64::from(part) * allowed as f64).ceil() as usize;
         swaps.choose(moves.clamp(1, allowed.max(1)), allowed);
         for (e, &position) in positions.iter().enumerate() {
@@ -230,6 +246,25 @@ fn end(ends: &Ends, gradient: &[f32], element: usize, here: f32) -> f32 {
         slope if slope < 0.0 => ends.low[element],
         _ => here,
     }
+}
+
+/// A part of its room further where the gradient points an element to.
+fn moved(ends: &Ends, gradient: &[f32], element: usize, here: f32, part: f32) -> f32 {
+    let room = part * (ends.high[element] - ends.low[element]);
+    match gradient[element] {
+        slope if slope > 0.0 => (here + room).min(ends.high[element]),
+        slope if slope < 0.0 => (here - room).max(ends.low[element]),
+        _ => here,
+    }
+}
+
+/// Which positions differ from the root.
+fn changed(ball: &Ball<'_>, point: &[f32], positions: &[usize]) -> Vec<bool> {
+    let mut changed = vec![false; positions.len()];
+    for (e, &position) in positions.iter().enumerate() {
+        changed[position] |= is_changed(point[e], ball.root[e]);
+    }
+    changed
 }
 
 fn take_back(ball: &Ball<'_>, point: &mut [f32], positions: &[usize], taken_back: &[bool]) {

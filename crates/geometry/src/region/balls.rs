@@ -41,13 +41,20 @@ impl RegionKind for Balls {
     /// One box is enough where each would be the domain.
     fn covers(&self, norm: Norm, seeds: usize) -> Vec<Cover> {
         let widths = norm.span(self.radius);
-        if widths.is_infinite() {
-            let (seed, hull) = (None, Hull::Domain);
-            return vec![Cover { seed, hull }];
-        }
+        let limited = norm
+            .changes(self.radius)
+            .filter(|_| self.radius.is_finite());
+        let hull = match limited {
+            _ if widths.is_finite() => Hull::Around(widths),
+            Some(count) => Hull::Changes(count),
+            None => {
+                let (seed, hull) = (None, Hull::Domain);
+                return vec![Cover { seed, hull }];
+            }
+        };
         let around = |number| Cover {
             seed: Some(number),
-            hull: Hull::Around(widths),
+            hull: hull.clone(),
         };
         (0..seeds).map(around).collect()
     }
@@ -75,7 +82,10 @@ impl RegionKind for Balls {
         )
     }
 
-    fn proof_note(&self) -> &'static str {
+    fn proof_note(&self, norm: Norm) -> &'static str {
+        if norm.changes(self.radius).is_some() {
+            return "";
+        }
         " Balls of other norms than L-infinity are proven over the box around each."
     }
 }

@@ -43,7 +43,7 @@ pub(crate) trait RegionKind {
     fn scope(&self, words: &ScopeWords<'_>) -> String;
 
     /// What an assessor must know of proofs over the region; a sentence with a space before it, or nothing.
-    fn proof_note(&self) -> &'static str {
+    fn proof_note(&self, _norm: Norm) -> &'static str {
         ""
     }
 }
@@ -93,6 +93,8 @@ pub enum Hull {
     Around(f64),
     /// Between these ends.
     Box(Vec<f64>, Vec<f64>),
+    /// All of the domain, with at most so many positions that differ from the seed.
+    Changes(usize),
 }
 
 /// What the words about the scope of a run are made of.

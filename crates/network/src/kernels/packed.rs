@@ -1,6 +1,11 @@
 //! Weights rearranged once into the panels that the tile routines stream through.
 
+use rayon::prelude::*;
+
 use crate::Scalar;
+
+/// Numbers of a panel from which on panels are packed side by side.
+const LARGE: usize = 1 << 16;
 
 /// A matrix of `depth` rows and `columns` columns in panels, with the vector its product starts
 /// from.
@@ -18,7 +23,7 @@ impl<T: Scalar> Packed<T> {
         depth: usize,
         columns: usize,
         bias: impl Fn(usize) -> T,
-        weight: impl Fn(usize, usize) -> T,
+        weight: impl Fn(usize, usize) -> T + Sync,
     ) -> Self {
         let width = T::kernel().columns;
         let count = columns.div_ceil(width);
@@ -26,10 +31,21 @@ impl<T: Scalar> Packed<T> {
         let mut padded_bias = vec![T::ZERO; count * width];
         for (c, start) in padded_bias.iter_mut().enumerate().take(columns) {
             *start = bias(c);
-            let (panel, lane) = (c / width, c % width);
-            for k in 0..depth {
-                panels[(panel * depth + k) * width + lane] = weight(k, c);
+        }
+        // Row by row, so that stored weights are read in order whichever way round they lie.
+        let pack = |(panel, numbers): (usize, &mut [T])| {
+            let first = panel * width;
+            for (k, row) in numbers.chunks_exact_mut(width).enumerate() {
+                for (lane, number) in row.iter_mut().enumerate().take(columns - first) {
+                    *number = weight(k, first + lane);
+                }
             }
+        };
+        let each = (depth * width).max(1);
+        if each >= LARGE {
+            panels.par_chunks_mut(each).enumerate().for_each(pack);
+        } else {
+            panels.chunks_mut(each).enumerate().for_each(pack);
         }
         Self {
             depth,
@@ -37,6 +53,12 @@ impl<T: Scalar> Packed<T> {
             panels,
             bias: padded_bias,
         }
+    }
+
+    /// One of the numbers that were packed.
+    pub fn at(&self, k: usize, column: usize) -> T {
+        let width = T::kernel().columns;
+        self.panels[(column / width * self.depth + k) * width + column % width]
     }
 
     /// Rows of the matrix: numbers in one row of the left operand.

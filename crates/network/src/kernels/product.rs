@@ -1,6 +1,6 @@
 //! A whole product out of tiles.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::{Packed, Tile};
 use crate::Scalar;
@@ -131,21 +131,29 @@ fn product<T: Scalar>(
 /// Pieces in both number types, built when first used.
 #[derive(Debug, Default)]
 pub struct PieceCache {
-    single: OnceLock<Vec<Piece<f32>>>,
-    double: OnceLock<Vec<Piece<f64>>>,
+    single: OnceLock<Arc<[Piece<f32>]>>,
+    double: OnceLock<Arc<[Piece<f64>]>>,
 }
 
 impl PieceCache {
     /// The pieces for one number type.
     pub fn get<T: Scalar>(&self, build: impl FnOnce() -> Vec<Piece<T>>) -> &[Piece<T>] {
-        T::pieces(self).get_or_init(build)
+        T::pieces(self).get_or_init(|| build().into())
     }
 
-    pub(crate) fn single(&self) -> &OnceLock<Vec<Piece<f32>>> {
+    /// A cache that has the pieces in single precision already.
+    pub fn holding(single: Arc<[Piece<f32>]>) -> Self {
+        Self {
+            single: OnceLock::from(single),
+            double: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn single(&self) -> &OnceLock<Arc<[Piece<f32>]>> {
         &self.single
     }
 
-    pub(crate) fn double(&self) -> &OnceLock<Vec<Piece<f64>>> {
+    pub(crate) fn double(&self) -> &OnceLock<Arc<[Piece<f64>]>> {
         &self.double
     }
 }

@@ -1,6 +1,7 @@
 //! Ranges of a product with stored weights, for dense layers and convolutions alike.
 
 use crate::Scalar;
+use crate::numbers::Numbers;
 use crate::operator::Boxes;
 
 /// Bounds `W x + b` over boxes by centre and radius: the centre goes through the weights, the
@@ -50,13 +51,23 @@ pub(super) fn interval<T: Scalar>(
 }
 
 /// Refuses weights that single precision cannot hold: no answer of theirs means anything.
-pub(super) fn all_finite(what: &str, numbers: &[f64]) -> Result<(), String> {
+pub(super) fn all_finite(what: &str, numbers: &Numbers) -> Result<(), String> {
+    match numbers.not_finite() {
+        None => Ok(()),
+        Some(at) => Err(not_finite(what, numbers.at(at))),
+    }
+}
+
+/// The same of few numbers.
+pub(super) fn finite(what: &str, numbers: &[f64]) -> Result<(), String> {
     match numbers.iter().find(|&&n| !(n as f32).is_finite()) {
         None => Ok(()),
-        Some(number) => Err(format!(
-            "its {what} hold {number}, which is not finite in single precision"
-        )),
+        Some(&number) => Err(not_finite(what, number)),
     }
+}
+
+fn not_finite(what: &str, number: f64) -> String {
+    format!("its {what} hold {number}, which is not finite in single precision")
 }
 
 /// Relative error bound of a sum of `depth` products and a bias.

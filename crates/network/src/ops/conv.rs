@@ -3,15 +3,20 @@
 //! Channels last makes the pixels under one kernel row neighbours in memory, so a kernel row is
 //! one run of the tile routine and nothing is copied but padding (see [`crate::kernels`]).
 
+mod depthwise;
 mod pull_back;
 
+use std::sync::Arc;
+
 use crate::kernels::{Packed, Piece, PieceCache, multiply};
+use crate::numbers::Numbers;
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
 use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
 
 use super::affine;
 use super::window::{Window, image};
+use depthwise::ChannelWeights;
 
 /// A convolution for images of one size.
 #[derive(Debug)]
@@ -20,13 +25,18 @@ pub struct Conv {
     groups: usize,
     input: [usize; 3],
     output: [usize; 3],
-    /// As ONNX has them: output channel, input channel of the group, kernel row, kernel column.
-    weights: Vec<f64>,
+    /// As ONNX has them (output channel, input channel of the group, kernel row, kernel column), shared with
+    /// whoever read them from a file.
+    weights: Numbers,
+    /// What the weights of each output channel are to be multiplied with.
+    factor: Option<Vec<f64>>,
     bias: Vec<f64>,
     forward: PieceCache,
     transposed: PieceCache,
     spread: PieceCache,
     magnitude: PieceCache,
+    /// Instead of products, where every channel is a group of its own.
+    channels: Option<ChannelWeights>,
 }
 
 /// Which convolution to build pieces for.
@@ -63,9 +73,10 @@ impl Conv {
         groups: usize,
         input: [usize; 3],
         outputs: usize,
-        weights: Vec<f64>,
+        weights: impl Into<Numbers>,
         bias: Vec<f64>,
     ) -> Result<Self, String> {
+        let weights = weights.into();
         let [h, w, channels] = input;
         let [oh, ow] = window.output([h, w])?;
         if groups == 0 || channels % groups != 0 || !outputs.is_multiple_of(groups) {
@@ -85,19 +96,76 @@ impl Conv {
             ));
         }
         affine::all_finite("weights", &weights)?;
-        affine::all_finite("biases", &bias)?;
-        Ok(Self {
+        affine::finite("biases", &bias)?;
+        let output = [oh, ow, outputs];
+        Ok(Self::plain(
             window,
             groups,
             input,
-            output: [oh, ow, outputs],
-            weights,
+            output,
+            (weights, None),
+            bias,
+        ))
+    }
+
+    fn plain(
+        window: Window,
+        groups: usize,
+        input: [usize; 3],
+        output: [usize; 3],
+        weights: (Numbers, Option<Vec<f64>>),
+        bias: Vec<f64>,
+    ) -> Self {
+        let mut conv = Self {
+            window,
+            groups,
+            input,
+            output,
+            weights: weights.0,
+            factor: weights.1,
             bias,
             forward: PieceCache::default(),
             transposed: PieceCache::default(),
             spread: PieceCache::default(),
             magnitude: PieceCache::default(),
-        })
+            channels: None,
+        };
+        conv.channels = ChannelWeights::of(&conv);
+        conv
+    }
+
+    /// This convolution followed by one multiplication and one addition a channel, in one: the product of
+    /// weight and factor is rounded in double precision, and once more when it is run in single precision.
+    fn scaled(&self, factor: &[f64], shift: &[f64]) -> Result<Self, String> {
+        let outputs = self.output[2];
+        if factor.len() != outputs || shift.len() != outputs {
+            return Err(format!(
+                "{} factors and {} shifts for {outputs} channels",
+                factor.len(),
+                shift.len()
+            ));
+        }
+        let bias = (0..outputs).map(|c| self.bias[c] * factor[c] + shift[c]);
+        let bias: Vec<f64> = bias.collect();
+        let factor: Vec<f64> = match &self.factor {
+            Some(before) => before.iter().zip(factor).map(|(a, b)| a * b).collect(),
+            None => factor.to_vec(),
+        };
+        affine::finite("biases", &bias)?;
+        let each = self.depth();
+        let mut products =
+            (0..self.weights.len()).map(|at| self.weights.at(at) * factor[at / each]);
+        if products.any(|weight| !(weight as f32).is_finite()) {
+            return Err("its weights times the factors are not finite in single precision".into());
+        }
+        Ok(Self::plain(
+            self.window.clone(),
+            self.groups,
+            self.input,
+            self.output,
+            (self.weights.clone(), Some(factor)),
+            bias,
+        ))
     }
 
     /// Products in one output number.
@@ -107,7 +175,12 @@ impl Conv {
 
     fn weight(&self, output: usize, input: usize, [ky, kx]: [usize; 2]) -> f64 {
         let [kh, kw] = self.window.kernel;
-        self.weights[((output * (self.input[2] / self.groups) + input) * kh + ky) * kw + kx]
+        let each_in = self.input[2] / self.groups;
+        let weight = (self.weights).at(((output * each_in + input) * kh + ky) * kw + kx);
+        match &self.factor {
+            Some(factor) => weight * factor[output],
+            None => weight,
+        }
     }
 
     fn margin(&self) -> Margin {
@@ -175,6 +248,25 @@ impl Conv {
             .collect()
     }
 
+    /// The convolution, or that of magnitudes.
+    fn apply<T: Scalar>(
+        &self,
+        form: Form,
+        input: &[T],
+        output: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        if let Some(channels) = &self.channels {
+            return self.run_channels(channels, form, input, output, scratch);
+        }
+        let cache = match form {
+            Form::Weights => &self.forward,
+            Form::Magnitudes => &self.magnitude,
+        };
+        let pieces = cache.get(|| self.forward_pieces(form));
+        self.run(pieces, input, output, scratch);
+    }
+
     fn run<T: Scalar>(
         &self,
         pieces: &[Piece<T>],
@@ -220,8 +312,7 @@ fn padded<'a, T: Scalar>(
 
 impl<T: Scalar> Evaluate<T> for Conv {
     fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], scratch: &mut Scratch<T>) {
-        let pieces = self.forward.get(|| self.forward_pieces(Form::Weights));
-        self.run(pieces, batch.inputs[0].data, output, scratch);
+        self.apply(Form::Weights, batch.inputs[0].data, output, scratch);
     }
 
     fn vjp(
@@ -232,7 +323,11 @@ impl<T: Scalar> Evaluate<T> for Conv {
         result: &mut [T],
         scratch: &mut Scratch<T>,
     ) {
-        self.pull_back(cotangent, result, scratch);
+        if let Some(channels) = &self.channels {
+            self.pull_channels_back(channels, cotangent, result);
+        } else {
+            self.pull_back(cotangent, result, scratch);
+        }
     }
 
     fn interval(
@@ -242,10 +337,13 @@ impl<T: Scalar> Evaluate<T> for Conv {
         upper: &mut [T],
         scratch: &mut Scratch<T>,
     ) {
-        let weights = self.forward.get(|| self.forward_pieces(Form::Weights));
-        let magnitude = self.magnitude.get(|| self.forward_pieces(Form::Magnitudes));
         affine::interval(boxes, self.depth(), lower, upper, |magnitudes, x, y| {
-            self.run(if magnitudes { magnitude } else { weights }, x, y, scratch);
+            let form = if magnitudes {
+                Form::Magnitudes
+            } else {
+                Form::Weights
+            };
+            self.apply(form, x, y, scratch);
         });
     }
 }
@@ -315,6 +413,11 @@ impl Operator for Conv {
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }
+
+    fn then(&self, factor: &[f64], shift: &[f64]) -> Option<Arc<dyn Operator>> {
+        let scaled = self.scaled(factor, shift).ok()?;
+        Some(Arc::new(scaled))
+    }
 }
 
 #[cfg(test)]
@@ -337,8 +440,7 @@ pub(super) mod tests {
         let [oh, ow, _] = conv.output;
         let x = Random(3).numbers(h * w * c);
         let mut y = vec![0.0; oh * ow * outputs];
-        let pieces = conv.forward_pieces::<f64>(Form::Weights);
-        conv.run(&pieces, &x, &mut y, &mut Vec::new());
+        conv.apply(Form::Weights, &x, &mut y, &mut Vec::new());
         let (each_in, each_out) = (c / groups, outputs / groups);
         for oy in 0..oh {
             for ox in 0..ow {
@@ -361,7 +463,52 @@ pub(super) mod tests {
             }
         }
         laws.check(&conv, &[&[1, h, w, c]], &[None], (-1.0, 1.0), 4);
+        channel_by_channel_is_the_same_as_by_products(&conv);
+        a_factor_and_a_shift_come_after(&conv);
         both_ways_of_pulling_back_agree(&conv);
+    }
+
+    fn channel_by_channel_is_the_same_as_by_products(conv: &Conv) {
+        let Some(channels) = &conv.channels else {
+            return;
+        };
+        let mut random = Random(12);
+        let x = random.numbers(2 * conv.input.iter().product::<usize>());
+        let g = random.numbers(2 * conv.output.iter().product::<usize>());
+        let (mut a, mut b) = (vec![0.0; g.len()], vec![0.0; g.len()]);
+        conv.apply(Form::Weights, &x, &mut a, &mut Vec::new());
+        let pieces = conv.forward_pieces::<f64>(Form::Weights);
+        conv.run(&pieces, &x, &mut b, &mut Vec::new());
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12));
+        let (mut a, mut b) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        conv.pull_channels_back(channels, &g, &mut a);
+        conv.pull_back(&g, &mut b, &mut Vec::new());
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    fn a_factor_and_a_shift_come_after(conv: &Conv) {
+        let mut random = Random(13);
+        let outputs = conv.output[2];
+        let x = random.numbers(conv.input.iter().product());
+        let (factor, shift) = (random.numbers(outputs), random.numbers(outputs));
+        let mut plain = vec![0.0; conv.output.iter().product()];
+        let mut both = plain.clone();
+        conv.apply(Form::Weights, &x, &mut plain, &mut Vec::new());
+        let then = conv.scaled(&factor, &shift).unwrap();
+        let twice = then.scaled(&factor, &shift).unwrap();
+        then.apply(Form::Weights, &x, &mut both, &mut Vec::new());
+        for (at, (plain, both)) in plain.iter().zip(&both).enumerate() {
+            let c = at % outputs;
+            assert!((plain * factor[c] + shift[c] - both).abs() < 1e-12);
+        }
+        let once = both.clone();
+        twice.apply(Form::Weights, &x, &mut both, &mut Vec::new());
+        for (at, (once, both)) in once.iter().zip(&both).enumerate() {
+            let c = at % outputs;
+            assert!((once * factor[c] + shift[c] - both).abs() < 1e-12);
+        }
+        assert!(conv.scaled(&factor[1..], &shift).is_err());
+        assert!(conv.scaled(&vec![1e300; outputs], &shift).is_err());
     }
 
     fn both_ways_of_pulling_back_agree(conv: &Conv) {

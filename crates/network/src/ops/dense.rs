@@ -1,6 +1,9 @@
 //! A matrix product with stored weights along the last axis: Gemm, and `MatMul` by a constant.
 
+use std::sync::Arc;
+
 use crate::kernels::{Packed, Piece, PieceCache, multiply};
+use crate::numbers::Numbers;
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
 use crate::plain::AffineRow;
 use crate::{Scalar, Shape};
@@ -12,11 +15,39 @@ use super::affine;
 pub struct Dense {
     inputs: usize,
     outputs: usize,
-    weights: Vec<f64>,
+    weights: Weights,
     bias: Vec<f64>,
     forward: PieceCache,
     transposed: PieceCache,
     magnitude: PieceCache,
+}
+
+/// The weights, held once.
+#[derive(Debug)]
+enum Weights {
+    /// As the products in single precision read them, which is exact.
+    Packed(Arc<[Piece<f32>]>),
+    /// Row-major, inputs x outputs.
+    Double(Arc<[f64]>),
+}
+
+/// Which way round a matrix of weights lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    /// A row an input.
+    InputsByOutputs,
+    /// A row an output.
+    OutputsByInputs,
+}
+
+impl Lie {
+    /// Place of a weight in a row-major matrix.
+    fn place(self, [inputs, outputs]: [usize; 2], input: usize, output: usize) -> usize {
+        match self {
+            Self::InputsByOutputs => input * outputs + output,
+            Self::OutputsByInputs => output * inputs + input,
+        }
+    }
 }
 
 impl Dense {
@@ -27,6 +58,18 @@ impl Dense {
         weights: Vec<f64>,
         bias: Vec<f64>,
     ) -> Result<Self, String> {
+        let weights = Numbers::from(weights);
+        Self::of([inputs, outputs], &weights, Lie::InputsByOutputs, bias)
+    }
+
+    /// The same of weights that lie either way round. Nothing is kept of the list itself where single
+    /// precision holds it.
+    pub fn of(
+        [inputs, outputs]: [usize; 2],
+        weights: &Numbers,
+        lie: Lie,
+        bias: Vec<f64>,
+    ) -> Result<Self, String> {
         if Some(weights.len()) != inputs.checked_mul(outputs) || bias.len() != outputs {
             return Err(format!(
                 "{} weights and {} biases do not make a {inputs}x{outputs} layer",
@@ -34,21 +77,46 @@ impl Dense {
                 bias.len()
             ));
         }
-        affine::all_finite("weights", &weights)?;
-        affine::all_finite("biases", &bias)?;
+        affine::all_finite("weights", weights)?;
+        affine::finite("biases", &bias)?;
+        let place = |input, output| lie.place([inputs, outputs], input, output);
+        let (weights, forward) = match weights {
+            Numbers::Single(numbers) => {
+                let packed = Packed::new(
+                    inputs,
+                    outputs,
+                    |c| bias[c] as f32,
+                    |k, c| numbers[place(k, c)],
+                );
+                let pieces: Arc<[Piece<f32>]> = [Piece::dense(packed)].into();
+                (
+                    Weights::Packed(Arc::clone(&pieces)),
+                    PieceCache::holding(pieces),
+                )
+            }
+            Numbers::Double(numbers) => {
+                let row_major = (0..numbers.len())
+                    .map(|at| numbers[place(at / outputs.max(1), at % outputs.max(1))])
+                    .collect();
+                (Weights::Double(row_major), PieceCache::default())
+            }
+        };
         Ok(Self {
             inputs,
             outputs,
             weights,
             bias,
-            forward: PieceCache::default(),
+            forward,
             transposed: PieceCache::default(),
             magnitude: PieceCache::default(),
         })
     }
 
     fn weight(&self, input: usize, output: usize) -> f64 {
-        self.weights[input * self.outputs + output]
+        match &self.weights {
+            Weights::Packed(pieces) => pieces[0].weights.at(input, output).into(),
+            Weights::Double(weights) => weights[input * self.outputs + output],
+        }
     }
 
     fn run<T: Scalar>(pieces: &[Piece<T>], input: &[T], output: &mut [T]) {

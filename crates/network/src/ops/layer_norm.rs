@@ -1,7 +1,7 @@
 //! `LayerNormalization`: the trailing axes of each sample, shifted and scaled to mean 0 and
 //! variance 1, then times a scale and plus a bias that belong to the model.
 
-use super::affine::all_finite;
+use super::affine::finite;
 use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
@@ -39,8 +39,8 @@ impl LayerNorm {
                 bias.len()
             ));
         }
-        all_finite("scales", &scale)?;
-        all_finite("biases", &bias)?;
+        finite("scales", &scale)?;
+        finite("biases", &bias)?;
         Ok(Self {
             axis,
             epsilon,

@@ -64,6 +64,7 @@ mod window;
 pub use axis_map::AxisRow;
 pub use binary::{Binary, Pairwise, Plane};
 pub use curve::Curve;
+pub use dense::Lie;
 pub use elementwise::Elementwise;
 pub use quantize::QuantizedOutput;
 pub use select::FILL;

@@ -40,6 +40,7 @@ fn verdicts_agree_with_dense_sampling() {
         let region = Region {
             lower: vec![-0.5; elements],
             upper: vec![0.5; elements],
+            ..Region::default()
         };
         let signature = Signature::of(&network);
         let output = signature.depth();
@@ -92,6 +93,7 @@ fn a_condition_that_depends_on_no_input_is_settled_or_left_open() {
     let region = Region {
         lower: vec![0.1; elements],
         upper: vec![0.1; elements],
+        ..Region::default()
     };
     for (condition, possible) in [("0 >= 0", true), ("0 >= 1", false)] {
         for few_inputs in [0, 100] {

@@ -98,6 +98,7 @@ fn verdicts_are_exact_on_one_input() {
         let region = Region {
             lower: vec![-1.0],
             upper: vec![1.0],
+            ..Region::default()
         };
         let margin = 1e-3;
         for few_inputs in [0, 5] {

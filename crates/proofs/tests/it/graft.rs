@@ -31,6 +31,7 @@ fn how_far_two_networks_differ_is_proven_and_refuted() {
     let region = Region {
         lower: vec![-1.0; 2],
         upper: vec![1.0; 2],
+        ..Region::default()
     };
     let ask = |text: &str| {
         let requirement = RequirementFile::parse(text).unwrap().resolve(&signature);

@@ -18,6 +18,7 @@ fn region(network: &Network, radius: f64) -> Region {
     Region {
         lower: vec![-radius; elements],
         upper: vec![radius; elements],
+        ..Region::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside: what is claimed against exact answers, executions and the checker.
 
 mod agreement;
+mod changes;
 mod corner;
 mod exact;
 mod graft;
@@ -8,4 +9,5 @@ mod joint;
 mod neurons;
 mod pairs;
 mod place;
+mod slopes;
 mod tampering;

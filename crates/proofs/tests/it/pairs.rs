@@ -75,6 +75,7 @@ fn refuted_pairs_are_never_seen() {
         let region = Region {
             lower: vec![-RADIUS; elements],
             upper: vec![RADIUS; elements],
+            ..Region::default()
         };
         let model = sha256(b"m");
         let mut place =

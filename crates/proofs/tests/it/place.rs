@@ -15,6 +15,7 @@ fn region(network: &Network) -> Region {
     Region {
         lower: vec![-0.3; elements],
         upper: vec![0.4; elements],
+        ..Region::default()
     }
 }
 
@@ -145,10 +146,12 @@ fn facts_hold_where_their_certificates_do() {
     let part = Region {
         lower: whole.lower.iter().map(|l| l + 0.1).collect(),
         upper: whole.upper.clone(),
+        ..Region::default()
     };
     let wider = Region {
         lower: whole.lower.iter().map(|l| l - 0.1).collect(),
         upper: whole.upper.clone(),
+        ..Region::default()
     };
     let all = refuted(vec![whole.clone()]);
     assert!(all > 0);

@@ -20,6 +20,7 @@ fn region(network: &Network, radius: f64) -> Region {
     Region {
         lower: vec![-radius; elements],
         upper: vec![radius; elements],
+        ..Region::default()
     }
 }
 
@@ -121,6 +122,7 @@ fn changed_certificates_are_rejected() {
             match &mut changed[at] {
                 Tree::Split(Split::Input { at, .. }) => *at = f64::INFINITY,
                 Tree::Split(Split::Phase(unit)) => unit.element += 1000,
+                Tree::Split(Split::Changes { positions, .. }) => positions.clear(),
                 Tree::Leaf(leaf) => match leaf.factors.first_mut() {
                     Some((_, factor)) => *factor = -*factor,
                     // Its phases alone exclude each other; without their multipliers nothing does.

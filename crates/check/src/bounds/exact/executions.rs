@@ -119,6 +119,7 @@ fn executions_in_any_order_carry_errors_along() {
         let region = Region {
             lower: point.clone(),
             upper: point,
+            ..Region::default()
         };
         known += compared(&Case::of(network, region), &mut random);
     }

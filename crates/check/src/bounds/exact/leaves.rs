@@ -89,6 +89,7 @@ fn leaf_of<'t>(
                 .position(|&e| e == *element as usize);
             values[place.expect("an input")] <= exact(*at)
         }),
+        Tree::Split(Split::Changes { .. }) => unreachable!("no search splits a box like that"),
     };
     let below = leaf_of(case, proof, at, values.filter(|_| first == Some(true)));
     let above = leaf_of(case, proof, at, values.filter(|_| first == Some(false)));

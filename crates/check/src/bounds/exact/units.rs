@@ -109,7 +109,7 @@ fn a_pull_is_no_better_than_the_same_argument_without_rounding() {
                 _ => [0.0; 2],
             })
             .collect();
-        let mut pull = Pull::new(&case.cone);
+        let mut pull = Pull::new(&case.cone, None);
         let mut sums = Vec::new();
         for lane in 0..LANES {
             let mut sum = vec![zero(); case.cone.variables];
@@ -204,6 +204,7 @@ fn coefficients_that_cancel_keep_their_errors() {
     let region = Region {
         lower: vec![1.0],
         upper: vec![2.0],
+        ..Region::default()
     };
     let case = Case::of(network, region);
     let context = case.context();
@@ -213,7 +214,7 @@ fn coefficients_that_cancel_keep_their_errors() {
     let unit_lines: Vec<UnitLines> = lines.iter().map(|&l| UnitLines::all(l)).collect();
     let none = vec![[0.0; 2]; case.cone.units.len()];
     let steps = case.cone.steps.len();
-    let mut pull = Pull::new(&case.cone);
+    let mut pull = Pull::new(&case.cone, None);
     let weights: Vec<f64> = (0..LANES).map(|lane| 1.0 / (3.0 + lane as f64)).collect();
     for (lane, &weight) in weights.iter().enumerate() {
         pull.seed(case.cone.targets[lane % 2], lane, weight, &reach);

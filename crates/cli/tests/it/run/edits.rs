@@ -195,7 +195,7 @@ fn columns_of_the_suite_are_recomputed_not_believed() {
         ("label", 10.0),
         ("root", 299.0),
         ("parent", last as f64),
-        ("stage", 9.0),
+        ("stage", 99.0),
         ("reference", 299.0),
         ("reference_distance", 0.001),
         ("reference_label", 10.0),

@@ -290,3 +290,30 @@ fn a_requirement_names_the_certificate_that_completes_its_proof() {
         assert!(distinct > 0, "{criterion}");
     }
 }
+
+/// Balls of l0: what one changed feature cannot do is proven over exactly those inputs, with certificates that count
+/// changes; pairs and requirements that name the ball included.
+#[test]
+fn balls_of_few_changes() {
+    let bed = Bed::new();
+    let flags = |criterion| {
+        let norm = ["--norm", "l0-elements", "--budget", "60"];
+        near(criterion, "1", "1", &norm)
+    };
+    for (criterion, least) in [("nbc", 1), ("tknc", 1), ("ssc", 5)] {
+        let judge = if criterion == "ssc" { checked } else { settled };
+        let (run, infeasible) = judge(&bed, criterion, TABLE, &flags(criterion));
+        assert!(infeasible >= least, "{criterion}: {infeasible}");
+        let files = fs::read_dir(run.0.join("certificates")).unwrap();
+        let counted = files.filter(|file| {
+            let bytes = fs::read(file.as_ref().unwrap().path()).unwrap();
+            bytes.starts_with(b"DCCERT3\n")
+        });
+        assert!(counted.count() > 0, "{criterion}");
+    }
+    // One pixel changes the label of one image, and is proven not to change those of two others.
+    let images = near("safety", "3", "1", &["--norm", "l0", "--budget", "120"]);
+    let (run, infeasible) = checked(&bed, "pixels", IMAGES, &images);
+    let (state, _) = run.requirements();
+    assert_eq!((count(&state, 0), infeasible), (0, 2));
+}

@@ -18,7 +18,18 @@ fn flags_that_make_no_sense_are_refused_by_name() {
         (&["--seeds", "0"], &["--seeds", "at least 1"]),
         (&["--strategy", "wild"], &["`wild`", "cascade", "random"]),
         (&["--oracle", "delphi"], &["`delphi`", "robustness"]),
-        (&["--norm", "l0"], &["--norm l0", "linf, l1 or l2"]),
+        (
+            &["--norm", "l0", "--radius", "2.5"],
+            &["--radius 2.5", "--norm l0", "whole number of pixels"],
+        ),
+        (
+            &["--norm", "l0-elements", "--radius", "0.3"],
+            &["--radius 0.3", "whole number of elements"],
+        ),
+        (
+            &["--norm", "l0", "--adversarial-radius", "1.5"],
+            &["--adversarial-radius 1.5", "whole number of pixels"],
+        ),
         (&["--norm", "l7"], &["--norm", "linf, l1, l2"]),
         (&["--format", "xml"], &["--format", "`xml`", "text, json"]),
         (&["--quantise", "0"], &["--quantise", "255"]),
@@ -47,10 +58,22 @@ fn criteria_that_cannot_be_searched_are_refused() {
     let bed = Bed::new();
     let refusal = |criterion| bed.refusal(IMAGES, &["--criterion", criterion]);
     assert_says(&refusal("mcdc"), &["`mcdc`", "nc, nbc, snac, kmnc, tknc"]);
-    assert_says(
-        &refusal("lipschitz"),
-        &["lipschitz", "two inputs", "`coverage`"],
-    );
+    let steep: [(&[&str], &[&str]); 7] = [
+        (&["--constant", "0"], &["--constant", "above 0", "max"]),
+        (&["--constant", "-2"], &["--constant", "above 0"]),
+        (&["--constant", "nan"], &["--constant", "above 0"]),
+        (&["--ratio-norm", "l0"], &["--ratio-norm", "linf, l1 or l2"]),
+        (&["--norm", "l0"], &["lipschitz", "--norm l0"]),
+        (&["--strategy", "steepest"], &["`steepest`", "cascade"]),
+        (
+            &["--lipschitz-output", "label", "--radius", "none"],
+            &["--lipschitz-output label", "--radius"],
+        ),
+    ];
+    for (flags, parts) in steep {
+        let message = bed.refusal(IMAGES, &[&["--criterion", "lipschitz"], flags].concat());
+        assert_says(&message, parts);
+    }
     let nowhere = bed.refusal(IMAGES, &["--criterion", "safety", "--radius", "none"]);
     assert_says(&nowhere, &["safety", "--radius"]);
     let nothing = bed.refusal(IMAGES, &["--criterion", "nbc", "--profile", "none.npz"]);

@@ -1,8 +1,9 @@
 //! What a builder sees of its node, and the constants of a model.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use deepconcolic_network::{NetworkBuilder, Operator, Shape, Tensor};
+use deepconcolic_network::{NetworkBuilder, Numbers, Operator, Shape, Tensor};
 
 use crate::onnx::array::{Array, Data};
 use crate::onnx::dtype::DType;
@@ -55,13 +56,17 @@ impl Context<'_> {
     /// The numbers of an input that must not depend on the network's input, and their shape.
     pub fn known(&self, position: usize) -> Result<(Shape, Vec<f64>), String> {
         let tensor = self.tensor(position)?;
-        let data = self.builder.known(tensor).ok_or_else(|| {
-            format!(
-                "input {position} depends on the network's input; \
-                 only a constant is supported here"
-            )
-        })?;
+        let data = self.builder.known(tensor);
+        let data = data.ok_or_else(|| not_constant(position))?;
         Ok((self.builder.shape(tensor), data))
+    }
+
+    /// The same for weights, which are not copied.
+    pub fn weights(&self, position: usize) -> Result<(Shape, Numbers), String> {
+        let tensor = self.tensor(position)?;
+        let numbers = self.builder.numbers(tensor);
+        let numbers = numbers.ok_or_else(|| not_constant(position))?;
+        Ok((self.builder.shape(tensor), numbers))
     }
 
     /// The numbers of an optional constant input.
@@ -165,6 +170,13 @@ impl Context<'_> {
     }
 }
 
+fn not_constant(position: usize) -> String {
+    format!(
+        "input {position} depends on the network's input; \
+         only a constant is supported here"
+    )
+}
+
 /// One floating-point result.
 pub fn float(tensor: Tensor) -> Result<Vec<Value>, String> {
     Ok(vec![Value {
@@ -180,9 +192,12 @@ pub fn typed(tensor: Tensor, integer: bool) -> Result<Vec<Value>, String> {
 
 /// A constant of the file as a value.
 pub fn constant(builder: &mut NetworkBuilder, array: &Array) -> Slot {
-    let numbers = array.to_f64().map_err(|e| e.to_string())?;
+    let numbers = match &array.data {
+        Data::F32(single) => Numbers::Single(Arc::clone(single)),
+        _ => Numbers::from(array.to_f64().map_err(|e| e.to_string())?.into_owned()),
+    };
     let shape = Shape::new(array.shape.clone())?;
-    let tensor = builder.constant(shape, numbers.into_owned())?;
+    let tensor = builder.constant(shape, numbers)?;
     Ok(Value {
         tensor,
         integer: matches!(array.data, Data::I64(_)),

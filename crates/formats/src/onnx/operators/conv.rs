@@ -1,7 +1,7 @@
 //! Convolution, by way of channels last.
 
 use deepconcolic_network::ops::{Add, Binary, Conv, Transpose, View};
-use deepconcolic_network::{Order, Shape, Tensor};
+use deepconcolic_network::{Numbers, Order, Shape, Tensor};
 
 use super::activation;
 use super::context::{Context, float};
@@ -11,14 +11,14 @@ use crate::onnx::import::Value;
 type Outputs = Result<Vec<Value>, String>;
 
 pub fn conv(context: &mut Context<'_>) -> Outputs {
-    let (shape, weights) = context.known(1)?;
+    let (shape, weights) = context.weights(1)?;
     let bias = context.known_if_given(2)?;
     float(convolve(context, &shape, weights, bias)?)
 }
 
 /// onnxruntime's Conv with a residual sum and an activation inside.
 pub fn fused_conv(context: &mut Context<'_>) -> Outputs {
-    let (shape, weights) = context.known(1)?;
+    let (shape, weights) = context.weights(1)?;
     let bias = context.known_if_given(2)?;
     let mut result = convolve(context, &shape, weights, bias)?;
     if let Some(residual) = context.optional(3) {
@@ -38,7 +38,7 @@ pub fn fused_conv(context: &mut Context<'_>) -> Outputs {
 pub fn convolve(
     context: &mut Context<'_>,
     shape: &Shape,
-    weights: Vec<f64>,
+    weights: impl Into<Numbers>,
     bias: Option<Vec<f64>>,
 ) -> Result<Tensor, String> {
     let input = context.tensor(0)?;

@@ -1,7 +1,7 @@
 //! Matrix products: Gemm, and `MatMul` of constants and of computed tensors, which may be vectors.
 
-use deepconcolic_network::ops::{Add, Binary, Dense, MatMul, Mul, Transpose, View};
-use deepconcolic_network::{Order, Shape, Tensor};
+use deepconcolic_network::ops::{Add, Binary, Dense, Lie, MatMul, Mul, Transpose, View};
+use deepconcolic_network::{Numbers, Order, Shape, Tensor};
 
 use super::activation;
 use super::context::{Context, float, typed};
@@ -35,32 +35,65 @@ fn product(context: &mut Context<'_>) -> Result<Tensor, String> {
     );
     let (turned_a, turned_b) = (context.flag("transA")?, context.flag("transB")?);
     let (a, b) = (context.tensor(0)?, context.tensor(1)?);
-    let scaled = |weights: &mut Vec<f64>| weights.iter_mut().for_each(|w| *w *= alpha);
-    if context.builder.known(b).is_none() && context.builder.known(a).is_some() {
+    if !context.builder.is_constant(b) && context.builder.is_constant(a) {
         // A B = (B' A')', so that the weights are on the right.
-        let (shape, weights) = context.known(0)?;
-        let (rows, columns, mut weights) = matrix(&shape, weights, !turned_a)?;
-        scaled(&mut weights);
+        let (shape, weights) = context.weights(0)?;
         let b = if turned_b { b } else { turn(context, b)? };
-        let product = Dense::new(rows, columns, weights, vec![0.0; columns])?;
+        let product = dense(&shape, &scaled(weights, alpha), !turned_a, None)?;
         let product = context.add(product, &[b])?;
         let product = turn(context, product)?;
         return plus(context, product, beta);
     }
     let a = if turned_a { turn(context, a)? } else { a };
-    let (shape, weights) = context.known(1)?;
-    let (rows, columns, mut weights) = matrix(&shape, weights, turned_b)?;
-    scaled(&mut weights);
+    let (shape, weights) = context.weights(1)?;
+    let weights = scaled(weights, alpha);
+    let columns = sides(&shape, turned_b)?.0[1];
     if let Some(mut bias) = bias(context, columns) {
         for b in &mut bias {
             *b *= beta;
         }
-        context.add(Dense::new(rows, columns, weights, bias)?, &[a])
+        context.add(dense(&shape, &weights, turned_b, Some(bias))?, &[a])
     } else {
-        let product = Dense::new(rows, columns, weights, vec![0.0; columns])?;
-        let product = context.add(product, &[a])?;
+        let product = context.add(dense(&shape, &weights, turned_b, None)?, &[a])?;
         plus(context, product, beta)
     }
+}
+
+/// Weights times a factor.
+fn scaled(weights: Numbers, factor: f64) -> Numbers {
+    if factor.to_bits() == 1.0f64.to_bits() {
+        return weights;
+    }
+    let products = weights.to_double().into_iter().map(|w| w * factor);
+    products.collect::<Vec<f64>>().into()
+}
+
+/// The layer of a matrix of weights, transposed if asked, without a bias if none is given.
+fn dense(
+    shape: &Shape,
+    weights: &Numbers,
+    transposed: bool,
+    bias: Option<Vec<f64>>,
+) -> Result<Dense, String> {
+    let (sides, lie) = sides(shape, transposed)?;
+    Dense::of(
+        sides,
+        weights,
+        lie,
+        bias.unwrap_or_else(|| vec![0.0; sides[1]]),
+    )
+}
+
+/// Inputs and outputs of a layer whose weights have a shape, and which way round they lie.
+fn sides(shape: &Shape, transposed: bool) -> Result<([usize; 2], Lie), String> {
+    let &[rows, columns] = shape.dims() else {
+        return Err(format!("weights of shape {shape} are not a matrix"));
+    };
+    Ok(if transposed {
+        ([columns, rows], Lie::OutputsByInputs)
+    } else {
+        ([rows, columns], Lie::InputsByOutputs)
+    })
 }
 
 fn turn(context: &mut Context<'_>, tensor: Tensor) -> Result<Tensor, String> {
@@ -90,31 +123,13 @@ fn bias(context: &Context<'_>, columns: usize) -> Option<Vec<f64>> {
     }
 }
 
-/// Rows, columns and numbers of a matrix, transposed if asked.
-pub fn matrix(
-    shape: &Shape,
-    data: Vec<f64>,
-    transposed: bool,
-) -> Result<(usize, usize, Vec<f64>), String> {
-    let &[rows, columns] = shape.dims() else {
-        return Err(format!("weights of shape {shape} are not a matrix"));
-    };
-    if !transposed {
-        return Ok((rows, columns, data));
-    }
-    let turned = (0..rows * columns)
-        .map(|e| data[e % rows * columns + e / rows])
-        .collect();
-    Ok((columns, rows, turned))
-}
-
 /// A product along the last axis. One constant matrix, on the right or the left, is a dense layer.
 pub fn mat_mul(context: &mut Context<'_>) -> Outputs {
     let (a, b) = (context.tensor(0)?, context.tensor(1)?);
     let is_matrix = |context: &Context<'_>, t: Tensor| {
         let shape = context.builder.shape(t);
         let before = shape.rank().saturating_sub(2);
-        context.builder.known(t).is_some() && shape.dims()[..before].iter().all(|&d| d == 1)
+        context.builder.is_constant(t) && shape.dims()[..before].iter().all(|&d| d == 1)
     };
     let product = if is_matrix(context, b) {
         times_right(context, a)?
@@ -155,14 +170,14 @@ fn stacks(context: &mut Context<'_>, a: Tensor, b: Tensor) -> Result<Tensor, Str
 
 /// x W. A vector W is a matrix of one column whose axis then vanishes.
 fn times_right(context: &mut Context<'_>, a: Tensor) -> Result<Tensor, String> {
-    let (shape, weights) = context.known(1)?;
+    let (shape, weights) = context.weights(1)?;
     if let &[n] = shape.dims() {
-        let column = context.add(Dense::new(n, 1, weights, vec![0.0])?, &[a])?;
+        let column = dense(&Shape::new([n, 1])?, &weights, false, None)?;
+        let column = context.add(column, &[a])?;
         return without_last_axis(context, column);
     }
-    let (rows, columns, weights) = matrix(&flat(&shape)?, weights, false)?;
-    let dense = Dense::new(rows, columns, weights, vec![0.0; columns])?;
-    let product = context.add(dense, &[a])?;
+    let product = dense(&flat(&shape)?, &weights, false, None)?;
+    let product = context.add(product, &[a])?;
     // A vector brings no axis of its own.
     let vector = context.builder.shape(a).rank() == 1;
     widened(context, product, shape.rank() - usize::from(vector))
@@ -171,12 +186,11 @@ fn times_right(context: &mut Context<'_>, a: Tensor) -> Result<Tensor, String> {
 /// W x = (x' W')'. A vector x is a matrix of one row here, and so is its product; a vector W is a
 /// matrix of one row whose axis then vanishes.
 fn times_left(context: &mut Context<'_>, b: Tensor) -> Result<Tensor, String> {
-    let (shape, weights) = context.known(0)?;
+    let (shape, weights) = context.weights(0)?;
     let rank = context.builder.shape(b).rank();
     let row = shape.rank() == 1;
     let wide = if row { shape.widened(2) } else { flat(&shape)? };
-    let (rows, columns, weights) = matrix(&wide, weights, true)?;
-    let dense = Dense::new(rows, columns, weights, vec![0.0; columns])?;
+    let dense = dense(&wide, &weights, true, None)?;
     if rank < 2 {
         let product = context.add(dense, &[b])?;
         return if row {

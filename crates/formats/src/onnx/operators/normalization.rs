@@ -10,7 +10,8 @@ use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
 
-/// With the stored statistics, one multiplication and one addition a channel.
+/// With the stored statistics, one multiplication and one addition a channel: part of the convolution before
+/// them if there is one.
 pub fn batch_normalization(context: &mut Context<'_>) -> Outputs {
     if context.flag("training_mode")? || context.int_or("spatial", 1)? == 0 {
         return Err(
@@ -38,9 +39,12 @@ pub fn batch_normalization(context: &mut Context<'_>) -> Outputs {
     let factor: Vec<f64> = (0..channels)
         .map(|c| scale[c] / (variance[c] + epsilon).sqrt())
         .collect();
-    let shift = (0..channels)
+    let shift: Vec<f64> = (0..channels)
         .map(|c| bias[c] - mean[c] * factor[c])
         .collect();
+    if let Some(scaled) = context.builder.scaled(input, &factor, &shift, context.name) {
+        return float(scaled);
+    }
     // One number a channel, spread over the axes that follow.
     let mut spread = vec![1; shape.rank().saturating_sub(1)];
     if let Some(first) = spread.first_mut() {

@@ -10,7 +10,6 @@ use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, float, typed};
 use super::conv;
-use super::dense::matrix;
 use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
@@ -135,6 +134,24 @@ pub fn mat_mul_integer(context: &mut Context<'_>) -> Outputs {
     let (rows, columns, weights) = integer_weights(context, 1, &zero, false)?;
     let product = Dense::new(rows, columns, weights, vec![0.0; columns])?;
     typed(context.add(product, &[a])?, true)
+}
+
+/// Rows, columns and numbers of a matrix, transposed if asked.
+fn matrix(
+    shape: &Shape,
+    data: Vec<f64>,
+    transposed: bool,
+) -> Result<(usize, usize, Vec<f64>), String> {
+    let &[rows, columns] = shape.dims() else {
+        return Err(format!("weights of shape {shape} are not a matrix"));
+    };
+    if !transposed {
+        return Ok((rows, columns, data));
+    }
+    let turned = (0..rows * columns)
+        .map(|e| data[e % rows * columns + e / rows])
+        .collect();
+    Ok((columns, rows, turned))
 }
 
 /// A constant matrix minus its zero point, which may differ by column.

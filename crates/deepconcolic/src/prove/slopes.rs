@@ -1,0 +1,194 @@
+//! Certified upper bounds on how steep the network is in each region. Nothing enters the suite here, so no step of
+//! the journal speaks of it: certificates of an earlier sitting are judged again and taken over.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use deepconcolic_campaign::{Campaign, Limits};
+use deepconcolic_check::steepness::{AcceptedSlope, SlopeCertificate, SlopeQuestion, check_slopes};
+use deepconcolic_check::{Digest, Rejection, Slot};
+use deepconcolic_criteria::{Family, Ratios};
+use deepconcolic_geometry::SearchSpace;
+use deepconcolic_network::Network;
+use deepconcolic_proofs::{NoSlope, SlopeLimits, SlopeProof, prove_slope};
+use rayon::prelude::*;
+
+use super::obstacles::LATE;
+use super::{ProofStage, Proven, Recorder};
+use crate::error::Error;
+use crate::folder::certificates::Stored;
+
+/// A bound on the ratios of a region, and the certificate that shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlopeBound {
+    /// No ratio is above this.
+    pub upper: f64,
+    /// The number of the certificate.
+    pub certificate: i32,
+}
+
+/// Bounds by the slot of the region.
+pub type SlopeBounds = BTreeMap<usize, SlopeBound>;
+
+/// Regions bounded at once.
+const TOGETHER: usize = 8;
+
+/// The questions of a family of ratios, by slot.
+pub struct SlopeQuestions(Vec<(usize, SlopeQuestion)>);
+
+impl SlopeQuestions {
+    /// Of all regions that are required and hold an input; none for other families.
+    pub fn of(family: &dyn Family, space: &SearchSpace) -> Self {
+        let (Some(ratios), Some(group)) = (family.ratios(), family.groups().first()) else {
+            return Self(Vec::new());
+        };
+        let slots = group.not_required.complement();
+        let question = |slot| Some((slot, SlopeQuestion::of(&ratios.ratio(slot), space)?));
+        Self(slots.iter().filter_map(question).collect())
+    }
+
+    /// What accepted certificates show of each region: the least bound, of equal ones the first.
+    pub fn bounds(&self, accepted: &[(i32, AcceptedSlope)]) -> SlopeBounds {
+        let of = |(slot, question): &(usize, SlopeQuestion)| {
+            let answers = accepted.iter().filter(|(_, a)| question.is_answered_by(a));
+            let least = answers.min_by(|(_, a), (_, b)| a.bound().total_cmp(&b.bound()))?;
+            let bound = SlopeBound {
+                upper: least.1.bound(),
+                certificate: least.0,
+            };
+            Some((*slot, bound))
+        };
+        self.0.par_iter().filter_map(of).collect()
+    }
+}
+
+/// Reads a certificate of steepness and judges it.
+pub fn judge(network: &Network, bytes: &[u8], model: &Digest) -> Result<AcceptedSlope, Rejection> {
+    let certificate = SlopeCertificate::from_bytes(bytes, network)?;
+    check_slopes(network, &certificate, model)
+}
+
+impl Proven {
+    /// Enters what certificates show of the regions; a region that they bound by its constant is proven.
+    pub(super) fn enter_slopes(&mut self, family: &dyn Family, bounds: SlopeBounds) {
+        for (&slot, bound) in &bounds {
+            let constant = family.ratios().and_then(|r| r.ratio(slot).constant);
+            if constant.is_some_and(|constant| bound.upper <= constant) {
+                self.refute(family, place(slot), bound.certificate);
+            }
+        }
+        self.slopes = bounds;
+    }
+}
+
+fn place(slot: usize) -> Slot {
+    Slot {
+        group: 0,
+        slot: slot as u32,
+    }
+}
+
+impl ProofStage<'_> {
+    /// Bounds the slopes of all regions, the steepest pairs being known by the campaign.
+    pub(super) fn slopes(
+        &self,
+        mut proven: Proven,
+        campaign: &mut Campaign,
+        limits: &Limits<'_>,
+        _record: &mut Recorder<'_>,
+    ) -> Result<Proven, Error> {
+        let Some(ratios) = self.family.ratios() else {
+            return Ok(proven);
+        };
+        let questions = SlopeQuestions::of(self.family, self.space);
+        let mut accepted = self.stored(&mut proven)?;
+        let known = questions.bounds(&accepted);
+        // Those that a pair refutes come last: they are decided.
+        let open = &campaign.ledger().uncovered()[0];
+        let mut asked: Vec<&(usize, SlopeQuestion)> = questions.0.iter().collect();
+        asked.retain(|(slot, _)| !known.contains_key(slot));
+        asked.sort_by_key(|(slot, _)| !open.contains(*slot));
+        for (number, some) in asked.chunks(TOGETHER).enumerate() {
+            let rounds_left = asked.len().div_ceil(TOGETHER) - number;
+            let deadline = self.share_of_time(rounds_left);
+            let found: Vec<Result<SlopeProof, NoSlope>> = some
+                .par_iter()
+                .map(|(slot, question)| {
+                    let enough = enough(ratios, *slot, campaign);
+                    let limits = SlopeLimits {
+                        enough,
+                        deadline,
+                        interrupt: limits.interrupt,
+                        ..SlopeLimits::default()
+                    };
+                    let SlopeQuestion { region, subject } = question;
+                    prove_slope(self.network, &self.model, region, subject, &limits)
+                })
+                .collect();
+            for ((slot, _), found) in some.iter().zip(found) {
+                match found {
+                    Ok(proof) => {
+                        let bytes = proof.certificate.to_bytes(self.network);
+                        self.certificates.write(proven.written, &bytes)?;
+                        accepted.push((proven.written, proof.accepted));
+                        proven.written += 1;
+                        proven.nodes += proof.parts;
+                    }
+                    Err(why) => {
+                        let reason = match why {
+                            NoSlope::Late => LATE.to_owned(),
+                            other => other.to_string(),
+                        };
+                        let slots = [place(*slot)];
+                        proven.obstacles.enter(self.family, &reason, slots);
+                    }
+                }
+            }
+        }
+        proven.enter_slopes(self.family, questions.bounds(&accepted));
+        Ok(proven)
+    }
+
+    /// When the next of so many rounds must end.
+    fn share_of_time(&self, rounds: usize) -> Option<Instant> {
+        let now = Instant::now();
+        let end = self.deadline?;
+        let left = end.saturating_duration_since(now);
+        Some(now + left.div_f64(rounds.max(1) as f64))
+    }
+
+    /// The certificates that are kept, judged again. One that is not accepted is set aside.
+    fn stored(&self, proven: &mut Proven) -> Result<Vec<(i32, AcceptedSlope)>, Error> {
+        let mut accepted = Vec::new();
+        proven.written = 0;
+        loop {
+            let number = proven.written;
+            let bytes = match self.certificates.read(number)? {
+                Stored::Missing => return Ok(accepted),
+                Stored::SetAside => {
+                    proven.written += 1;
+                    continue;
+                }
+                Stored::Bytes(bytes) => bytes,
+            };
+            proven.written += 1;
+            match judge(self.network, &bytes, &self.model) {
+                Ok(slope) => accepted.push((number, slope)),
+                Err(reason) => {
+                    let aside = self.certificates.set_aside(number)?;
+                    proven.notes.push(format!(
+                        "certificate {number} was not accepted ({reason}) and is set aside as {aside}: what rests \
+                         on it is open again"
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// A bound that there is no use in going below: a slope that was found, or the constant asked about.
+fn enough(ratios: &dyn Ratios, slot: usize, campaign: &Campaign) -> f64 {
+    let found = campaign.steepest().of(slot).map_or(0.0, |(_, slope)| slope);
+    let constant = ratios.ratio(slot).constant.unwrap_or(0.0);
+    found.max(constant)
+}

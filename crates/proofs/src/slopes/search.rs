@@ -1,0 +1,367 @@
+//! The bound of a region: whole first, then part by part, those with the largest bounds first.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use deepconcolic_check::steepness::{
+    AcceptedSlope, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem, SlopeSubject,
+};
+use deepconcolic_check::{Digest, Region, Rejection, Unit, Unsupported};
+use deepconcolic_network::Network;
+use rayon::prelude::*;
+
+use super::growing::Growing;
+use super::multipliers;
+
+/// How far to go for one region.
+#[derive(Debug, Clone, Copy)]
+pub struct SlopeLimits<'a> {
+    /// A bound that is small enough: nothing below it is looked for.
+    pub enough: f64,
+    /// Most parts that are bounded.
+    pub parts: usize,
+    /// Most work for all parts together: the cube of unknowns and outputs, part by part.
+    pub work: f64,
+    /// Most unknowns of a form; with more, early layers are eliminated first, which costs tightness.
+    pub unknowns: usize,
+    /// When to give up, for callers who were given a time.
+    pub deadline: Option<Instant>,
+    /// Raised when the user wants an end.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Default for SlopeLimits<'_> {
+    fn default() -> Self {
+        Self {
+            enough: 0.0,
+            parts: 200,
+            work: 2e7,
+            unknowns: 300,
+            deadline: None,
+            interrupt: None,
+        }
+    }
+}
+
+impl SlopeLimits<'_> {
+    fn is_over(&self) -> bool {
+        let interrupted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.interrupt.is_some_and(interrupted)
+            || self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// A bound with its certificate.
+#[derive(Debug, Clone)]
+pub struct SlopeProof {
+    /// The certificate.
+    pub certificate: SlopeCertificate,
+    /// What the check says of it.
+    pub accepted: AcceptedSlope,
+    /// Parts that were bounded.
+    pub parts: usize,
+}
+
+/// Bounds taken up at once: whatever the number of threads, the same parts are looked at.
+const TOGETHER: usize = 4;
+
+/// Why there is no bound.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoSlope {
+    /// The question is beyond proofs.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// Time was up before anything was found.
+    #[error("time was up before a bound was found")]
+    Late,
+    /// Numbers got too large.
+    #[error("no finite bound was found")]
+    Unbounded,
+    /// The checker does not accept what was found.
+    #[error("the bound found was not accepted: {0}")]
+    Rejected(#[from] Rejection),
+}
+
+/// Bounds how steep outputs are over a region.
+pub fn prove_slope(
+    network: &Network,
+    model: &Digest,
+    region: &Region,
+    subject: &SlopeSubject,
+    limits: &SlopeLimits<'_>,
+) -> Result<SlopeProof, NoSlope> {
+    // Segments between inputs of the region must lie in it.
+    let region = &region.hull();
+    let problem = SlopeProblem::new(network, region, subject, &|| limits.is_over())?;
+    let problem = problem.ok_or(NoSlope::Late)?;
+    let mut bound = 0.0;
+    let (mut parts, mut proofs) = (0, Vec::new());
+    for case in 0..problem.cases() {
+        // What one case reaches no other needs to go below.
+        let limits = SlopeLimits {
+            enough: limits.enough.max(bound),
+            ..*limits
+        };
+        let search = Search {
+            problem: &problem,
+            case,
+            limits: &limits,
+        };
+        let found = search.run().ok_or_else(|| {
+            if limits.is_over() {
+                NoSlope::Late
+            } else {
+                NoSlope::Unbounded
+            }
+        })?;
+        bound = f64::max(bound, found.bound);
+        parts += found.parts;
+        proofs.push(found.tree.finish());
+    }
+    let certificate = SlopeCertificate {
+        model: *model,
+        region: region.clone(),
+        subject: subject.clone(),
+        bound,
+        proofs,
+    };
+    let accepted = problem.judge(&certificate)?;
+    Ok(SlopeProof {
+        certificate,
+        accepted,
+        parts,
+    })
+}
+
+/// One case of a region.
+struct Search<'a> {
+    problem: &'a SlopeProblem,
+    case: usize,
+    limits: &'a SlopeLimits<'a>,
+}
+
+struct Found {
+    bound: f64,
+    tree: Growing,
+    parts: usize,
+}
+
+/// A part with its bound.
+#[derive(Clone)]
+struct Bounded {
+    bound: f64,
+    leaf: SlopeLeaf,
+    /// The unit to split next.
+    split: Option<Unit>,
+    work: f64,
+}
+
+/// A part of the tree.
+struct Open {
+    at: usize,
+    phases: Vec<(Unit, bool)>,
+    bounded: Bounded,
+}
+
+impl Search<'_> {
+    fn run(&self) -> Option<Found> {
+        let whole = self.bounded(&[], None)?;
+        let mut tree = Growing::new(whole.leaf.clone());
+        let (mut work, mut parts) = (whole.work, 1);
+        let mut open = vec![Open {
+            at: 0,
+            phases: Vec::new(),
+            bounded: whole,
+        }];
+        loop {
+            open.sort_by(|a, b| {
+                let bounds = b.bounded.bound.total_cmp(&a.bounded.bound);
+                bounds.then(a.at.cmp(&b.at))
+            });
+            let bound = open[0].bounded.bound;
+            let next: Vec<usize> = (0..open.len().min(TOGETHER))
+                .take_while(|&k| open[k].bounded.split.is_some())
+                .filter(|&k| open[k].bounded.bound > self.limits.enough)
+                .collect();
+            let spent = parts >= self.limits.parts || work >= self.limits.work;
+            if next.is_empty() || spent || self.limits.is_over() {
+                return Some(Found { bound, tree, parts });
+            }
+            let halves: Vec<Option<[Open; 2]>> =
+                next.par_iter().map(|&k| self.halves(&open[k])).collect();
+            for (&k, halves) in next.iter().zip(halves) {
+                let (parent, Some([first, second])) = (&mut open[k], halves) else {
+                    open[k].bounded.split = None;
+                    continue;
+                };
+                parts += 2;
+                work += first.bounded.work + second.bounded.work;
+                let larger = first.bounded.bound.max(second.bounded.bound);
+                // Halves have the multipliers of the whole to start from: only rounding makes them worse.
+                let is_no_worse = larger <= parent.bounded.bound * (1.0 + 1e-7);
+                let Some(unit) = parent.bounded.split.take().filter(|_| is_no_worse) else {
+                    continue;
+                };
+                let leaves = [&first, &second].map(|half| half.bounded.leaf.clone());
+                let places = tree.split(parent.at, unit, leaves);
+                *parent = Open {
+                    at: places[0],
+                    ..first
+                };
+                open.push(Open {
+                    at: places[1],
+                    ..second
+                });
+            }
+        }
+    }
+
+    /// Both halves of a part; none if time is up.
+    fn halves(&self, open: &Open) -> Option<[Open; 2]> {
+        let unit = open.bounded.split?;
+        let half = |above: bool| {
+            let mut phases = open.phases.clone();
+            phases.push((unit, above));
+            let bounded = self.bounded(&phases, Some(&open.bounded))?;
+            Some(Open {
+                at: 0,
+                phases,
+                bounded,
+            })
+        };
+        Some([half(false)?, half(true)?])
+    }
+
+    /// The best bound of a part that is found; none if it is not finite.
+    fn bounded(&self, phases: &[(Unit, bool)], whole: Option<&Bounded>) -> Option<Bounded> {
+        if self.limits.is_over() && !phases.is_empty() {
+            return None;
+        }
+        let mut part = self.problem.part(self.case, phases).ok()?;
+        if part.is_empty() {
+            return Some(Bounded {
+                bound: 0.0,
+                leaf: SlopeLeaf::Magnitudes { cut: 0 },
+                split: None,
+                work: 0.0,
+            });
+        }
+        let plain = by_magnitudes(&part);
+        let mut best = plain.clone();
+        loop {
+            // What takes time to find takes time to check.
+            if self.limits.is_over() {
+                return Some(plain).filter(|bounded| bounded.bound.is_finite());
+            }
+            if part.open_units() <= self.limits.unknowns
+                && let Some(quadratic) = part.quadratic()
+            {
+                let found = self.by_form(&part, &quadratic, whole);
+                let is_better = |found: &Bounded| found.bound <= best.bound;
+                let chosen = found.filter(is_better).unwrap_or(best);
+                return Some(chosen).filter(|bounded| bounded.bound.is_finite());
+            }
+            if part.cut() == self.problem.groups() {
+                return Some(best).filter(|bounded| bounded.bound.is_finite());
+            }
+            part.advance();
+            let next = by_magnitudes(&part);
+            if next.bound < best.bound {
+                best = next;
+            }
+        }
+    }
+
+    /// A bound by multipliers: new ones, or those of the part that this one was cut from.
+    fn by_form(
+        &self,
+        part: &SlopePart<'_>,
+        quadratic: &Quadratic,
+        whole: Option<&Bounded>,
+    ) -> Option<Bounded> {
+        let found = multipliers::search(quadratic, &|| self.limits.is_over());
+        let ranked = found.iter().flat_map(|found| &found.influence);
+        let ranked = ranked.zip(quadratic.units());
+        let split = ranked
+            .max_by(|a, b| a.0.total_cmp(b.0))
+            .map(|(_, unit)| *unit);
+        let own = found.map(|found| (found.square, found.values));
+        let kept = whole.and_then(|whole| {
+            let square = part.square_of(whole.bound);
+            Some((square, whole.multipliers_of(part, quadratic)?))
+        });
+        let shown = [own, kept]
+            .into_iter()
+            .flatten()
+            .filter_map(|(near, values)| {
+                let square = least(near, |square| quadratic.is_bounded(square, &values))?;
+                Some((square, values))
+            });
+        let (square, values) = shown.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        // Rounded so that the check computes this square, or a larger one, from the bound.
+        let mut bound = part.bound_of(square);
+        while part.square_of(bound) < square {
+            bound *= 1.0 + 1e-14;
+        }
+        let multipliers = quadratic.units().iter().copied().zip(values);
+        let size = (quadratic.units().len() + quadratic.outputs()) as f64;
+        Some(Bounded {
+            bound,
+            leaf: SlopeLeaf::Quadratic {
+                cut: part.cut() as u32,
+                multipliers: multipliers.collect(),
+            },
+            split,
+            work: size.powi(3),
+        })
+    }
+}
+
+impl Bounded {
+    /// The multipliers of its leaf for the units of a smaller part, if they are of the same cut.
+    fn multipliers_of(&self, part: &SlopePart<'_>, quadratic: &Quadratic) -> Option<Vec<f32>> {
+        let SlopeLeaf::Quadratic { cut, multipliers } = &self.leaf else {
+            return None;
+        };
+        let known: HashMap<Unit, f32> = multipliers.iter().copied().collect();
+        let units = quadratic.units().iter();
+        let values = units.map(|unit| known.get(unit).copied());
+        (*cut as usize == part.cut()).then(|| values.collect())?
+    }
+}
+
+fn by_magnitudes(part: &SlopePart<'_>) -> Bounded {
+    Bounded {
+        bound: part.by_magnitudes(),
+        leaf: SlopeLeaf::Magnitudes {
+            cut: part.cut() as u32,
+        },
+        split: None,
+        work: 0.0,
+    }
+}
+
+/// About the least number that holds, given one that may; none if nothing near does.
+fn least(near: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+    let mut high = near;
+    let mut tries = 0;
+    while !holds(high) {
+        high *= [1.0 + 1e-9, 1.0 + 1e-6, 1.001, 1.1, 2.0, 10.0].get(tries)?;
+        tries += 1;
+    }
+    // The first guess is a few per cent too large at most.
+    let mut low = 0.9 * high;
+    while low > 0.0 && holds(low) {
+        (low, high) = (if low < 1e-6 * near { 0.0 } else { 0.5 * low }, low);
+    }
+    while low > 0.0 && high > low * (1.0 + 2e-8) {
+        let middle = 0.5 * (low + high);
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
