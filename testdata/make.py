@@ -331,9 +331,8 @@ def make_marks():
 
 def make_unsupported():
     g = Graph(70)
-    g.normal("w", 1, 8, 3), g.normal("r", 1, 8, 2)
-    g.node("LSTM", ["x", "w", "r"], "y", name="lstm_1", hidden_size=2)
-    inputs, outputs = [("x", FLOAT, [1, 4, 3])], [("y", FLOAT, [1, 1, 4, 2])]
+    g.node("Det", ["x"], "y", name="det_1")
+    inputs, outputs = [("x", FLOAT, [1, 3, 3])], [("y", FLOAT, [1])]
     model = g.model("unsupported", inputs, outputs, 17)
     onnx.checker.check_model(model)
     (FOLDER / "unsupported.onnx").write_bytes(model.SerializeToString(deterministic=True))

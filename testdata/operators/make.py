@@ -294,6 +294,173 @@ def normalizations():
         g.output(f"group{groups}", g.node("GroupNormalization", "x", scale, bias, num_groups=groups))
 
 
+def computed_logic():
+    """Comparisons, choices and conversions of what the network computes."""
+    g = Cases("computed_logic", [1, 3, 4], samples=4)
+    other, half = g.constant(g.random.uniform(-2, 2, (1, 3, 4))), g.constant(0.5)
+
+    def truth(name, value):
+        g.output(name, g.node("Cast", value, to=FLOAT))
+
+    above = g.node("Greater", "x", other)
+    truth("greater", above)
+    truth("greater_or_equal", g.node("GreaterOrEqual", "x", half))
+    truth("less", g.node("Less", "x", half))
+    truth("less_or_equal", g.node("LessOrEqual", other, "x"))
+    whole = g.node("Cast", g.node("Mul", "x", g.constant(2.0)), to=INT32)
+    truth("cast", whole)
+    truth("equal", g.node("Equal", whole, g.ints(1, dtype=np.int32)))
+    small = g.node("Less", g.node("Abs", "x"), half)
+    truth("and", g.node("And", above, g.node("Not", small)))
+    truth("or", g.node("Or", above, small))
+    truth("xor", g.node("Xor", above, small))
+    g.output("where", g.node("Where", above, "x", half))
+    g.output("where_spread", g.node("Where", small, g.constant([[[1.0, 2.0, 3.0, 4.0]]]), "x"))
+    g.output("thresholded", g.node("ThresholdedRelu", "x", alpha=0.7))
+    g.output("shrink", g.node("Shrink", "x", lambd=0.8, bias=0.3))
+    g.output("remainder", g.node("Mod", "x", g.constant(0.75), fmod=1))
+    truth("divided", g.node("Div", whole, g.ints(2, dtype=np.int32)))
+    g.output("hardmax", g.node("Hardmax", "x", axis=1))
+    truth("arg_min", g.node("ArgMin", "x", axis=2, keepdims=0))
+    truth("arg_max_last", g.node("ArgMax", g.node("Round", "x"), axis=1, select_last_index=1))
+    truth("nan", g.node("IsNaN", g.node("Log", "x")))
+
+
+def ranks():
+    g = Cases("ranks", [1, 4, 5], samples=4)
+    for axis, count, largest in ((2, 3, 1), (1, 2, 0), (-1, 5, 1)):
+        name = f"k{axis}_{count}_{largest}".replace("-", "m")
+        values = f"{name}_values"
+        attributes = {"axis": axis, "largest": largest, "sorted": 1}
+        g.nodes.append(
+            helper.make_node("TopK", ["x", g.ints(count)], [values, f"{name}_at"], name=name, **attributes)
+        )
+        g.output(name, values)
+        g.output(f"{name}_position", g.node("Cast", f"{name}_at", to=FLOAT))
+    g.output("product", g.node("ReduceProd", "x", axes=[1, 2], keepdims=0))
+    g.output("product_of_five", g.node("ReduceProd", "x", axes=[2]))
+    g.output("lp1", g.node("LpNormalization", "x", axis=1, p=1))
+    g.output("lp2", g.node("LpNormalization", "x", axis=2, p=2))
+    g.output("mean_variance", g.node("MeanVarianceNormalization", "x", axes=[0, 2]))
+    exponents = g.constant([[[2.0], [3.0], [1.0], [0.0]]])
+    g.output("powers", g.node("Pow", "x", exponents))
+    g.output("power_of", g.node("Pow", g.constant([[[0.5], [3.0], [1.0], [2.0]]]), "x"))
+
+
+def angles():
+    g = Cases("angles", [1, 9], samples=4, low=-0.95, high=0.95)
+    for op in ("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Atanh"):
+        g.output(op.lower(), g.node(op, "x"))
+    g.output("acosh", g.node("Acosh", g.node("Add", "x", g.constant(2.5))))
+    g.output("wide", g.node("Sin", g.node("Mul", "x", g.constant(20.0))))
+
+
+def sums_of_products():
+    """Einsum between computed tensors and constants."""
+    g = Cases("einsum", [2, 3, 4])
+    def weights(*shape):
+        return g.constant(g.random.uniform(-1, 1, shape))
+
+    for name, equation, others in (
+        ("transpose", "abc->cab", []),
+        ("sum", "abc->b", []),
+        ("all", "abc->", []),
+        ("implicit", "cba", []),
+        ("batched", "bij,bjk->bik", [weights(2, 4, 5)]),
+        ("inner", "bij,bij->b", ["x"]),
+        ("outer", "abc,de->abced", [weights(2, 2)]),
+        ("dots", "...ij,jk->...ik", [weights(4, 3)]),
+        ("three", "abc,cd,de->abe", [weights(4, 3), weights(3, 2)]),
+    ):
+        g.output(name, g.node("Einsum", "x", *others, equation=equation))
+    g = Cases("einsum_diagonal", [3, 3])
+    g.output("diagonal", g.node("Einsum", "x", equation="ii->i"))
+    g.output("trace", g.node("Einsum", "x", equation="ii"))
+
+
+def recurrences():
+    """Sequences, step by step."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}
+    for op, count in gates.items():
+        g = Cases(op.lower(), [5, 2, 3])
+        for direction, ways in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+            def weights(*shape):
+                return g.constant(g.random.uniform(-0.5, 0.5, shape))
+
+            inputs = ["x", weights(ways, 4 * count, 3), weights(ways, 4 * count, 4), weights(ways, 8 * count)]
+            extra = {"linear_before_reset": int(direction == "reverse")} if op == "GRU" else {}
+            if direction == "bidirectional":
+                inputs += ["", weights(ways, 2, 4)] + ([weights(ways, 2, 4)] if op == "LSTM" else [])
+            if direction == "reverse" and op == "LSTM":
+                inputs += ["", "", "", weights(ways, 12)]
+            outputs = [f"{direction}_{n}" for n in range(3 if op == "LSTM" else 2)]
+            g.nodes.append(
+                helper.make_node(op, inputs, outputs, name=direction, hidden_size=4, direction=direction, **extra)
+            )
+            g.outputs += [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs]
+
+
+def volumes():
+    """Convolutions and pools along three axes, and over several samples."""
+    g = Cases("volumes", [2, 2, 5, 4, 6])
+    def weights(*shape):
+        return g.constant(g.random.uniform(-1, 1, shape))
+
+    window = {"kernel_shape": [3, 2, 3], "strides": [2, 1, 2], "pads": [1, 0, 1, 1, 1, 1]}
+    g.output("conv", g.node("Conv", "x", weights(3, 2, 3, 2, 3), weights(3), **window))
+    g.output("conv_groups", g.node("Conv", "x", weights(4, 1, 1, 3, 2), group=2, dilations=[1, 1, 2]))
+    g.output("max", g.node("MaxPool", "x", **window))
+    g.output("average", g.node("AveragePool", "x", **window))
+    g.output("average_padded", g.node("AveragePool", "x", count_include_pad=1, **window))
+    g.output("global_max", g.node("GlobalMaxPool", "x"))
+    g = Cases("samples", [3, 2, 5, 4])
+    g.output("conv", g.node("Conv", "x", g.constant(g.random.uniform(-1, 1, (3, 2, 3, 3))), pads=[1, 1, 1, 1]))
+    g.output("max", g.node("MaxPool", "x", kernel_shape=[2, 2]))
+    g.output("lp", g.node("LpPool", "x", kernel_shape=[2, 3], p=3))
+    g.output("global_lp", g.node("GlobalLpPool", "x", p=2))
+    g.output("lrn", g.node("LRN", "x", size=3, alpha=0.5, beta=0.6, bias=1.5))
+
+
+def masks():
+    """Minus infinity in front of a Softmax."""
+    g = Cases("masks", [1, 4, 4])
+    triangle = np.where(np.tril(np.ones((4, 4))) > 0, 0.0, -np.inf)
+    scores = g.node("Add", "x", g.constant(triangle))
+    g.output("causal", g.node("Softmax", scores, axis=-1))
+    hidden = g.constant([[[False, True, False, True]]], np.bool_)
+    filled = g.node("Where", hidden, g.constant(-np.inf), "x")
+    g.output("filled", g.node("Softmax", g.node("Identity", filled), axis=2))
+
+
+def samplings():
+    g = Cases("samplings", [1, 2, 4, 5])
+    grid = g.constant(g.random.uniform(-1.3, 1.3, (1, 3, 4, 2)))
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for corners in (0, 1):
+                attributes = {"mode": mode, "padding_mode": padding, "align_corners": corners}
+                g.output(f"{mode}_{padding}_{corners}", g.node("GridSample", "x", grid, **attributes))
+    lengths = g.ints(2)
+    g.output("reversed", g.node("ReverseSequence", "x", lengths, time_axis=1, batch_axis=0))
+    g.output("compressed", g.node("Compress", "x", g.constant([True, False, True], np.bool_), axis=3))
+    indices, updates = g.ints(1, 1, 0), g.constant(g.random.uniform(-1, 1, 3))
+    row = g.node("Reshape", "x", g.ints(40))
+    for reduction in ("add", "mul"):
+        attributes = {"reduction": reduction, "axis": 0}
+        g.output(f"scatter_{reduction}", g.node("ScatterElements", row, indices, updates, **attributes))
+
+
+def losses():
+    g = Cases("losses", [3, 4, 2])
+    classes = g.constant(g.random.integers(0, 4, (3, 2)), np.int64)
+    weights = g.constant([0.5, 1.0, 2.0, 0.25])
+    logs = g.node("LogSoftmax", "x", axis=1)
+    for reduction in ("none", "sum", "mean"):
+        g.output(f"plain_{reduction}", g.node("NegativeLogLikelihoodLoss", logs, classes, reduction=reduction))
+        attributes = {"reduction": reduction, "ignore_index": 2}
+        g.output(f"cross_{reduction}", g.node("SoftmaxCrossEntropyLoss", "x", classes, weights, **attributes))
+
+
 MAKERS = (
     integers,
     constant_outputs,
@@ -305,6 +472,15 @@ MAKERS = (
     resizes,
     transposed_convolutions,
     normalizations,
+    computed_logic,
+    ranks,
+    angles,
+    sums_of_products,
+    recurrences,
+    volumes,
+    masks,
+    samplings,
+    losses,
 )
 for make in MAKERS:
     make()

@@ -395,7 +395,7 @@ fn models_that_cannot_be_used_are_named_with_a_way_out() {
     let message = fail(&["inspect", &testdata("README.md")]);
     assert_says(&message, &["README.md", ".onnx", "export the model"]);
     let message = fail(&["inspect", &testdata("unsupported.onnx")]);
-    assert_says(&message, &["unsupported.onnx", "lstm_1", "LSTM"]);
+    assert_says(&message, &["unsupported.onnx", "det_1", "Det"]);
     assert_eq!(message.lines().count(), 1, "{message}");
 }
 

@@ -12,6 +12,7 @@ use super::dtype::DType;
 use super::error::OnnxError;
 use super::finite::NotFinite;
 use super::gelu;
+use super::masking::Masks;
 use super::model::Model;
 use super::node::Node;
 use super::notes::notes;
@@ -44,6 +45,7 @@ impl Model {
             values: HashMap::new(),
             names: HashSet::new(),
             not_finite: NotFinite::default(),
+            masks: Masks::new(&self.graph, self.standard_opset()),
         };
         import.values.insert(
             input.name.clone(),
@@ -224,6 +226,7 @@ struct Import<'a> {
     /// Names of layers so far: each must be unique on the command line.
     names: HashSet<String>,
     not_finite: NotFinite,
+    masks: Masks,
 }
 
 impl Import<'_> {
@@ -267,10 +270,14 @@ impl Import<'_> {
                 None => Err(format!("{label}: {} is not there", quote(name))),
             })
             .collect();
-        let inputs = inputs?;
-        self.not_finite
-            .check(&self.builder, node, &inputs)
-            .map_err(|problem| format!("{label}: {problem}"))?;
+        let mut inputs = inputs?;
+        if let Some(replaced) = self.masks.replaced(&mut self.builder, node, &inputs) {
+            inputs = replaced;
+        } else {
+            self.not_finite
+                .check(&self.builder, node, &inputs)
+                .map_err(|problem| format!("{label}: {problem}"))?;
+        }
         let name = self.layer_name(node);
         self.builder
             .computing(node.outputs.first().map_or("", |output| output));

@@ -27,6 +27,7 @@ mod gelu;
 mod graph;
 mod half;
 mod import;
+mod masking;
 mod model;
 mod node;
 mod notes;

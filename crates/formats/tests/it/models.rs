@@ -252,12 +252,7 @@ fn what_is_not_supported_is_named_with_a_way_out() {
     let message = load(&path, &LoadOptions::default())
         .unwrap_err()
         .to_string();
-    for part in [
-        "unsupported.onnx",
-        "`lstm_1`",
-        "LSTM",
-        "feed-forward network",
-    ] {
+    for part in ["unsupported.onnx", "`det_1`", "Det", "simplify the model"] {
         assert!(message.contains(part), "{message} lacks {part}");
     }
     assert!(!message.contains('\n'), "{message}");
@@ -463,7 +458,9 @@ fn the_conformance_set_gives_its_recorded_answers() {
 
 #[test]
 fn the_bad_files_of_the_conformance_set_are_refused_in_one_line() {
-    let models = zoo(true);
+    // Recurrent layers were not supported when the set was made.
+    let supported = |path: &PathBuf| stem(path) == "bad_unsupported_lstm";
+    let models: Vec<PathBuf> = zoo(true).into_iter().filter(|p| !supported(p)).collect();
     for path in &models {
         let Err(error) = load(path, &LoadOptions::default()) else {
             panic!("{} was loaded", stem(path));

@@ -26,8 +26,8 @@ pub struct Plane<T> {
 
 /// A function of two numbers.
 ///
-/// Its [`Nature`] decides what a pass remembers: nothing if affine, the operand taken if piecewise
-/// linear, both operands if smooth.
+/// Its [`Nature`] decides what a pass remembers: nothing if affine or discrete, the operand taken if
+/// piecewise linear, both operands if smooth.
 pub trait Pairwise: Debug + Send + Sync + 'static {
     /// Its name in ONNX.
     fn kind(&self) -> &'static str;
@@ -190,9 +190,9 @@ impl<P: Pairwise, T: Scalar> Evaluate<T> for Binary<P> {
     fn phase(&self, batch: &Batch<'_, T>, _output: &[T]) -> Phase<T> {
         let [x, y] = operands(batch.inputs);
         match self.pair.nature([x.constant, y.constant]) {
-            Nature::Affine => Phase::Fixed,
+            Nature::Affine | Nature::Discrete => Phase::Fixed,
             Nature::PiecewiseLinear => self.taken(batch),
-            Nature::Smooth | Nature::Discrete => held(batch),
+            Nature::Smooth => held(batch),
         }
     }
 

@@ -3,13 +3,16 @@
 mod abs;
 mod add;
 mod affine;
+mod arc;
 mod arg_max;
 mod average_pool;
 mod axis_map;
 mod binary;
 mod broadcast;
 mod celu;
+mod choose;
 mod clip;
+mod comparison;
 mod concat;
 mod conv;
 mod curve;
@@ -26,6 +29,7 @@ mod exp;
 mod gelu;
 mod hard_sigmoid;
 mod hard_swish;
+mod hyperbolic;
 #[cfg(test)]
 mod laws;
 mod layer_norm;
@@ -45,20 +49,24 @@ mod quantize;
 mod reciprocal;
 mod reduce;
 mod relu;
+mod remainder;
 mod select;
 mod selu;
 mod sigmoid;
 mod softmax;
 mod softplus;
 mod softsign;
+mod sparse_map;
 mod sqrt;
 mod step;
 mod sub;
 #[cfg(test)]
 mod table_tests;
 mod tanh;
+mod top_k;
 mod transpose;
 mod view;
+mod wave;
 mod window;
 
 pub use axis_map::AxisRow;
@@ -68,6 +76,7 @@ pub use dense::Lie;
 pub use elementwise::Elementwise;
 pub use quantize::QuantizedOutput;
 pub use select::FILL;
+pub use top_k::Ranked;
 pub use transpose::reorder;
 pub use window::Window;
 
@@ -94,11 +103,14 @@ macro_rules! operators {
 operators! {
     abs: Abs,
     add: Add,
+    arc: Arc,
     arg_max: ArgMax,
     average_pool: AveragePool,
     axis_map: AxisMap,
     celu: Celu,
+    choose: Choose,
     clip: Clip,
+    comparison: Comparison,
     concat: Concat,
     conv: Conv,
     dense: Dense,
@@ -110,6 +122,7 @@ operators! {
     gelu: Gelu,
     hard_sigmoid: HardSigmoid,
     hard_swish: HardSwish,
+    hyperbolic: Hyperbolic,
     layer_norm: LayerNorm,
     leaky_relu: LeakyRelu,
     log: Log,
@@ -126,16 +139,20 @@ operators! {
     reciprocal: Reciprocal,
     reduce: Reduce,
     relu: Relu,
+    remainder: Remainder,
     select: Select,
     selu: Selu,
     sigmoid: Sigmoid,
     softmax: Softmax,
     softplus: Softplus,
     softsign: Softsign,
+    sparse_map: SparseMap,
     sqrt: Sqrt,
     step: Step,
     sub: Sub,
     tanh: Tanh,
+    top_k: TopK,
     transpose: Transpose,
     view: View,
+    wave: Wave,
 }

@@ -1,4 +1,4 @@
-//! Functions that jump: Floor, Ceil, Round, Sign. They run and can be bounded; their derivative is zero.
+//! Functions that jump: Floor, Ceil, Round, Sign, and the fraction dropped by a conversion to integers. They run and can be bounded; their derivative is zero.
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch};
 use crate::{Order, Scalar, Shape};
@@ -14,6 +14,8 @@ pub enum Step {
     Round,
     /// -1, 0 or 1.
     Sign,
+    /// Without its fraction: the nearest integer that is not farther from zero.
+    Truncate,
 }
 
 impl Step {
@@ -26,6 +28,7 @@ impl Step {
             Self::Sign if x == 0.0 => 0.0,
             Self::Sign if x.is_nan() => x,
             Self::Sign => x.signum(),
+            Self::Truncate => x.trunc(),
         })
     }
 
@@ -58,6 +61,7 @@ impl Operator for Step {
             Self::Ceil => "Ceil",
             Self::Round => "Round",
             Self::Sign => "Sign",
+            Self::Truncate => "Cast",
         }
     }
 
@@ -92,7 +96,14 @@ pub(super) mod tests {
     use super::*;
 
     pub(in crate::ops) fn laws(laws: &mut Laws) {
-        for step in [Step::Floor, Step::Ceil, Step::Round, Step::Sign] {
+        let all = [
+            Step::Floor,
+            Step::Ceil,
+            Step::Round,
+            Step::Sign,
+            Step::Truncate,
+        ];
+        for step in all {
             laws.check(&step, &[&[1, 2, 3]], &[], (-3.0, 3.0), 7);
         }
     }

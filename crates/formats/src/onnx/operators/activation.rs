@@ -2,11 +2,14 @@
 
 use deepconcolic_network::Tensor;
 use deepconcolic_network::ops::{
-    Abs, Celu, Clip, Curve, Elementwise, Elu, Erf, Exp, Gelu, HardSigmoid, HardSwish, LeakyRelu,
-    Log, Mish, PRelu, Power, Reciprocal, Relu, Selu, Sigmoid, Softplus, Softsign, Sqrt, Tanh,
+    Abs, Binary, Celu, Clip, Comparison, Curve, Elementwise, Elu, Erf, Exp, Gelu, HardSigmoid,
+    HardSwish, LeakyRelu, Log, Mish, Mul, PRelu, Reciprocal, Relu, Selu, Sigmoid, Softplus,
+    Softsign, Sqrt, Sub, Tanh,
 };
 
 use super::context::{Context, float, typed};
+use super::logic::compared;
+use super::rearrange::chosen;
 use crate::onnx::import::Value;
 use crate::onnx::quote::quote;
 
@@ -100,19 +103,6 @@ pub fn mish(context: &mut Context<'_>) -> Outputs {
     curve(context, Mish)
 }
 
-pub fn pow(context: &mut Context<'_>) -> Outputs {
-    let (_, exponent) = context.known(1)?;
-    let value = context.value(0)?;
-    let [exponent] = *exponent.as_slice() else {
-        return Err("only a single exponent is supported".into());
-    };
-    let result = context.add(Elementwise::new(Power::new(exponent)?), &[value.tensor])?;
-    if value.integer && (exponent < 0.0 || exponent.fract() != 0.0) {
-        return context.truncated(result, "such a power");
-    }
-    typed(result, value.integer)
-}
-
 pub fn prelu(context: &mut Context<'_>) -> Outputs {
     context.known(1)?;
     let (value, slope) = (context.value(0)?, context.value(1)?);
@@ -150,6 +140,40 @@ pub fn softsign(context: &mut Context<'_>) -> Outputs {
 
 pub fn sqrt(context: &mut Context<'_>) -> Outputs {
     curve(context, Sqrt)
+}
+
+/// `x` times the logistic function of `alpha x`.
+pub fn swish(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let alpha = context.float_or("alpha", 1.0)?;
+    let alpha = context.constant(&[], vec![alpha])?;
+    let scaled = context.add(Binary::new(Mul), &[input, alpha])?;
+    let gate = context.add(Elementwise::new(Sigmoid), &[scaled])?;
+    float(context.add(Binary::new(Mul), &[input, gate])?)
+}
+
+/// Numbers above `alpha`; 0 for all others.
+pub fn thresholded_relu(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let alpha = context.float_or("alpha", 1.0)?;
+    let above = compared(context, input, Comparison::Greater, alpha)?;
+    let zero = context.constant(&[], vec![0.0])?;
+    float(chosen(context, above, input, zero)?)
+}
+
+/// Numbers beyond `lambd` on either side, moved towards 0 by `bias`; 0 for those between.
+pub fn shrink(context: &mut Context<'_>) -> Outputs {
+    let value = context.value(0)?;
+    let bound = context.float_or("lambd", 0.5)?;
+    let bias = context.float_or("bias", 0.0)?;
+    let mut result = context.constant(&[], vec![0.0])?;
+    for (comparison, sign) in [(Comparison::Less, -1.0), (Comparison::Greater, 1.0)] {
+        let beyond = compared(context, value.tensor, comparison, sign * bound)?;
+        let bias = context.constant(&[], vec![sign * bias])?;
+        let moved = context.add(Binary::new(Sub), &[value.tensor, bias])?;
+        result = chosen(context, beyond, moved, result)?;
+    }
+    typed(result, value.integer)
 }
 
 pub fn tanh(context: &mut Context<'_>) -> Outputs {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use deepconcolic_network::ops::Step;
 use deepconcolic_network::{NetworkBuilder, Numbers, Operator, Shape, Tensor};
 
 use crate::onnx::array::{Array, Data};
@@ -139,20 +140,13 @@ impl Context<'_> {
         self.inputs.iter().flatten().all(|value| value.integer)
     }
 
-    /// Integers that lose the fraction an operation left them with, towards zero. Only constants:
-    /// shapes are computed so, and rounding what depends on the input is another operator.
+    /// Integers that lose the fraction an operation left them with, towards zero.
     pub fn truncated(&mut self, tensor: Tensor, operation: &str) -> Result<Vec<Value>, String> {
-        let shape = self.builder.shape(tensor);
-        match self.builder.known(tensor) {
-            Some(numbers) if numbers.iter().all(|n| n.is_finite()) => {
-                let whole = numbers.iter().map(|n| n.trunc()).collect();
-                typed(self.constant(shape.dims(), whole)?, true)
-            }
-            Some(_) => Err(format!("{operation} of integers is not a number")),
-            None => Err(format!(
-                "{operation} of integers is supported between constants only"
-            )),
+        let numbers = self.builder.known(tensor).unwrap_or_default();
+        if !numbers.iter().all(|n| n.is_finite()) {
+            return Err(format!("{operation} of integers is not a number"));
         }
+        typed(self.add(Step::Truncate, &[tensor])?, true)
     }
 
     /// Adds an operator under the node's name.

@@ -1,11 +1,12 @@
 //! Convolution, by way of channels last.
 
-use deepconcolic_network::ops::{Add, Binary, Conv, Transpose, View};
+use deepconcolic_network::ops::{Add, Binary, Concat, Conv, Select, Transpose, View, Window};
 use deepconcolic_network::{Numbers, Order, Shape, Tensor};
 
 use super::activation;
 use super::context::{Context, float};
-use super::pool::window;
+use super::pool::{Spans, window};
+use super::selection::{select, whole};
 use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
@@ -45,42 +46,132 @@ pub fn convolve(
     let [outputs, _, kernel @ ..] = shape.dims() else {
         return Err(format!("weights of shape {shape} are not a convolution's"));
     };
-    let outputs = *outputs;
-    let kernel: Vec<i64> = kernel.iter().map(|&k| k as i64).collect();
     let groups = context.int_or("group", 1)?;
-    let groups = usize::try_from(groups).map_err(|_| format!("group={groups}"))?;
+    let kernel = Kernel {
+        outputs: *outputs,
+        extents: kernel.iter().map(|&k| k as i64).collect(),
+        groups: usize::try_from(groups).map_err(|_| format!("group={groups}"))?,
+        weights: weights.into(),
+        bias: bias.unwrap_or_else(|| vec![0.0; *outputs]),
+    };
+    if context.builder.shape(input).rank() == 5 {
+        return kernel.over_volume(context, input);
+    }
     on_image(context, input, |context, image, size| {
-        let window = window(context, size, Some(&kernel))?;
-        let bias = bias.unwrap_or_else(|| vec![0.0; outputs]);
-        let op = Conv::new(window, groups, size, outputs, weights, bias)?;
-        context.add(op, &[image])
+        let window = window(context, size, Some(&kernel.extents))?;
+        kernel.over(context, image, size, window)
     })
 }
 
+/// What a convolution multiplies with.
+struct Kernel {
+    outputs: usize,
+    extents: Vec<i64>,
+    groups: usize,
+    weights: Numbers,
+    bias: Vec<f64>,
+}
+
+impl Kernel {
+    fn over(
+        &self,
+        context: &mut Context<'_>,
+        image: Tensor,
+        size: [usize; 3],
+        window: Window,
+    ) -> Result<Tensor, String> {
+        let (weights, bias) = (self.weights.clone(), self.bias.clone());
+        let op = Conv::new(window, self.groups, size, self.outputs, weights, bias)?;
+        context.add(op, &[image])
+    }
+
+    /// Each plane of the output is a convolution of the planes it sees, laid side by side as channels.
+    fn over_volume(&self, context: &mut Context<'_>, input: Tensor) -> Result<Tensor, String> {
+        let shape = context.builder.shape(input);
+        let &[samples, channels, depth, height, width] = shape.dims() else {
+            return Err(format!("shape {shape} is not a volume"));
+        };
+        let spans = Spans::new(context, &[depth, height, width], Some(&self.extents))?;
+        if spans.count() != 3 {
+            return Err(format!("weights of {} spatial axes", spans.count()));
+        }
+        let planes = spans.positions(0, depth)?;
+        if planes.len() > MAX_PARTS {
+            return Err(format!(
+                "{} planes come out; at most {MAX_PARTS} are supported",
+                planes.len()
+            ));
+        }
+        let mut results = Vec::new();
+        for seen in planes {
+            let along = [
+                (0..samples).map(Some).collect(),
+                (0..channels).map(Some).collect(),
+                seen.clone(),
+                (0..height).map(Some).collect(),
+                (0..width).map(Some).collect(),
+            ];
+            let own = Select::by_axes("Conv", shape.clone(), &along, 0.0)?;
+            let own = context.add(own, &[input])?;
+            let side_by_side = Shape::new([samples, channels * seen.len(), height, width])?;
+            let own = context.add(View::new(side_by_side), &[own])?;
+            let plane = on_image(context, own, |context, image, size| {
+                self.over(context, image, size, spans.window(1..3))
+            })?;
+            let dims = context.builder.shape(plane).dims().to_vec();
+            let dims = Shape::new([dims[0], dims[1], 1, dims[2], dims[3]])?;
+            results.push(context.add(View::new(dims), &[plane])?);
+        }
+        context.add(Concat::new(2), &results)
+    }
+}
+
+/// How many samples of one tensor, or planes of a volume, are worked on one after the other.
+const MAX_PARTS: usize = 64;
+
 /// Runs `work` on a channels-first image tensor as channels last: the tensor and its height, width
-/// and channels. A signal with one spatial axis is an image of one row.
+/// and channels. A signal with one spatial axis is an image of one row. Several samples along the first axis are
+/// worked on one after the other.
 pub fn on_image(
     context: &mut Context<'_>,
     input: Tensor,
-    work: impl FnOnce(&mut Context<'_>, Tensor, [usize; 3]) -> Result<Tensor, String>,
+    work: impl Fn(&mut Context<'_>, Tensor, [usize; 3]) -> Result<Tensor, String>,
 ) -> Result<Tensor, String> {
     let shape = context.builder.shape(input);
-    let signal = shape.rank() == 3;
+    let ([samples, _, _] | [samples, _, _, _]) = *shape.dims() else {
+        return Err(format!(
+            "shape {shape} is not an image or signal; \
+             only one and two spatial axes are supported"
+        ));
+    };
+    if samples == 1 {
+        return on_one_image(context, input, &work);
+    }
+    if samples == 0 || samples > MAX_PARTS {
+        return Err(format!(
+            "shape {shape} has {samples} samples along its first axis; \
+             re-export the model with a batch of one or a dynamic batch"
+        ));
+    }
+    let mut results = Vec::new();
+    for sample in 0..samples {
+        let mut along = whole(&shape);
+        along[0] = vec![Some(sample)];
+        let own = select(context, "Slice", input, &along, 0.0)?;
+        results.push(on_one_image(context, own, &work)?);
+    }
+    context.add(Concat::new(0), &results)
+}
+
+fn on_one_image(
+    context: &mut Context<'_>,
+    input: Tensor,
+    work: &impl Fn(&mut Context<'_>, Tensor, [usize; 3]) -> Result<Tensor, String>,
+) -> Result<Tensor, String> {
+    let shape = context.builder.shape(input);
     let image = match *shape.dims() {
-        [1, c, w] => context.add(View::new(Shape::new([1, c, 1, w])?), &[input])?,
-        [1, _, _, _] => input,
-        [_, _, _] | [_, _, _, _] => {
-            return Err(format!(
-                "shape {shape} has more than one sample along its first axis; \
-                 re-export the model with a batch of one or a dynamic batch"
-            ));
-        }
-        _ => {
-            return Err(format!(
-                "shape {shape} is not an image or signal; \
-                 only one and two spatial axes are supported"
-            ));
-        }
+        [n, c, w] => context.add(View::new(Shape::new([n, c, 1, w])?), &[input])?,
+        _ => input,
     };
     let to_last = Order::channels_last(4);
     let image = context.add(Transpose::new(to_last.clone()), &[image])?;
@@ -88,7 +179,7 @@ pub fn on_image(
     let size = [dims[1], dims[2], dims[3]];
     let result = work(context, image, size)?;
     let result = context.add(Transpose::new(to_last.inverse()), &[result])?;
-    if !signal {
+    if shape.rank() == 4 {
         return Ok(result);
     }
     let dims = context.builder.shape(result).dims().to_vec();

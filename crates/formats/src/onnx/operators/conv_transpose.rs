@@ -92,9 +92,9 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
         let spread = context.add(spread, &[image])?;
         let mut window = Window::new([tall.map_or(1, |axis| axis.kernel), wide.kernel]);
         window.dilations = [tall.map_or(1, |axis| axis.dilation), wide.dilation];
-        let bias = bias.unwrap_or_else(|| vec![0.0; outputs]);
+        let bias = bias.clone().unwrap_or_else(|| vec![0.0; outputs]);
         context.add(
-            Conv::new(window, groups, size, outputs, turned, bias)?,
+            Conv::new(window, groups, size, outputs, turned.clone(), bias)?,
             &[spread],
         )
     })?;

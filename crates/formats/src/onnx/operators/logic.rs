@@ -1,96 +1,114 @@
-//! Comparisons, logic and counting between constants, as exporters write them round shapes; and the functions
-//! that jump, which also run on computed numbers.
+//! Comparisons, logic, counting, and the functions that jump.
 
-use deepconcolic_network::Shape;
-use deepconcolic_network::ops::{AxisMap, Step};
+use deepconcolic_network::ops::{AxisMap, Binary, Comparison, Mul, Remainder, Select, Step, View};
+use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, typed};
+use super::rearrange::chosen;
+use super::selection::{select, whole};
+use crate::onnx::dtype::DType;
 use crate::onnx::import::Value;
+use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
 /// Most numbers that Range or `OneHot` may make.
 const MAX: usize = 1 << 24;
 
-/// Combines two constants element by element.
-fn between(
-    context: &mut Context<'_>,
-    integer: bool,
-    combine: impl Fn(f64, f64) -> Result<f64, String>,
-) -> Outputs {
-    let ((shape_a, a), (shape_b, b)) = (context.known(0)?, context.known(1)?);
-    let to = shape_a.broadcast(&shape_b)?;
-    context.builder.affordable(&to)?;
-    let at = |e: usize| {
-        (
-            shape_a.broadcast_element(&to, e),
-            shape_b.broadcast_element(&to, e),
-        )
-    };
-    let numbers: Result<Vec<f64>, String> = (0..to.elements())
-        .map(|e| {
-            let (i, j) = at(e);
-            combine(a[i], b[j])
-        })
-        .collect();
-    typed(context.constant(to.dims(), numbers?)?, integer)
+/// 1 where it holds of two tensors, else 0.
+fn compare(context: &mut Context<'_>, comparison: Comparison) -> Outputs {
+    let (a, b) = (context.tensor(0)?, context.tensor(1)?);
+    typed(context.add(Binary::new(comparison), &[a, b])?, true)
 }
 
-fn compare(context: &mut Context<'_>, holds: fn(f64, f64) -> bool) -> Outputs {
-    between(context, true, |a, b| Ok(f64::from(holds(a, b))))
-}
-
-#[expect(clippy::float_cmp, reason = "equality is what is asked for")]
 pub fn equal(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a == b)
+    compare(context, Comparison::Equal)
 }
 
 pub fn greater(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a > b)
+    compare(context, Comparison::Greater)
 }
 
 pub fn greater_or_equal(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a >= b)
+    compare(context, Comparison::GreaterOrEqual)
 }
 
 pub fn less(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a < b)
+    compare(context, Comparison::Less)
 }
 
 pub fn less_or_equal(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a <= b)
+    compare(context, Comparison::LessOrEqual)
 }
 
 pub fn and(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a != 0.0 && b != 0.0)
+    compare(context, Comparison::And)
 }
 
 pub fn or(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| a != 0.0 || b != 0.0)
+    compare(context, Comparison::Or)
 }
 
 pub fn xor(context: &mut Context<'_>) -> Outputs {
-    compare(context, |a, b| (a != 0.0) != (b != 0.0))
+    compare(context, Comparison::Xor)
+}
+
+/// Whether a tensor compares so with one number.
+pub fn compared(
+    context: &mut Context<'_>,
+    tensor: Tensor,
+    comparison: Comparison,
+    number: f64,
+) -> Result<Tensor, String> {
+    let number = context.constant(&[], vec![number])?;
+    context.add(Binary::new(comparison), &[tensor, number])
 }
 
 pub fn not(context: &mut Context<'_>) -> Outputs {
-    let (shape, numbers) = context.known(0)?;
-    let turned = numbers.iter().map(|&n| f64::from(n == 0.0)).collect();
-    typed(context.constant(shape.dims(), turned)?, true)
+    let input = context.tensor(0)?;
+    typed(compared(context, input, Comparison::Equal, 0.0)?, true)
 }
 
-/// The remainder, with the sign of the divisor for integers, of the dividend where `fmod` is set.
-pub fn modulo(context: &mut Context<'_>) -> Outputs {
-    let integer = context.value(0)?.integer && context.value(1)?.integer;
-    let of_dividend = context.flag("fmod")?;
-    between(context, integer, |a, b| {
-        if b == 0.0 && integer {
-            return Err("the remainder of a division by 0".into());
+/// Nothing but NaN differs from itself.
+pub fn is_nan(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let same = context.add(Binary::new(Comparison::Equal), &[input, input])?;
+    typed(compared(context, same, Comparison::Equal, 0.0)?, true)
+}
+
+/// Only infinity is beyond the largest number.
+pub fn is_infinite(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let largest = f64::from(f32::MAX);
+    let sides = [
+        ("detect_positive", Comparison::Greater, largest),
+        ("detect_negative", Comparison::Less, -largest),
+    ];
+    let mut found = compared(context, input, Comparison::And, 0.0)?;
+    for (attribute, comparison, bound) in sides {
+        if context.int_or(attribute, 1)? != 0 {
+            let beyond = compared(context, input, comparison, bound)?;
+            found = context.add(Binary::new(Comparison::Or), &[found, beyond])?;
         }
-        let remainder = a % b;
-        let turned = !of_dividend && remainder != 0.0 && (remainder < 0.0) != (b < 0.0);
-        Ok(if turned { remainder + b } else { remainder })
-    })
+    }
+    typed(found, true)
+}
+
+/// The remainder, with the sign of the divisor, or of the dividend where `fmod` is set.
+pub fn modulo(context: &mut Context<'_>) -> Outputs {
+    let (a, b) = (context.value(0)?, context.value(1)?);
+    let integer = a.integer && b.integer;
+    let divisors = context.builder.known(b.tensor).unwrap_or_default();
+    if divisors.contains(&0.0) && (integer || !context.builder.is_constant(a.tensor)) {
+        return Err("the remainder of a division by 0".into());
+    }
+    let remainder = if context.flag("fmod")? {
+        Remainder::OfDividend
+    } else {
+        Remainder::OfDivisor
+    };
+    let result = context.add(Binary::new(remainder), &[a.tensor, b.tensor])?;
+    typed(result, integer)
 }
 
 pub fn range(context: &mut Context<'_>) -> Outputs {
@@ -115,13 +133,13 @@ pub fn range(context: &mut Context<'_>) -> Outputs {
     typed(context.constant(&[numbers.len()], numbers)?, integer)
 }
 
+/// One of two values at each position of a new axis: the second where the position is the index.
 pub fn one_hot(context: &mut Context<'_>) -> Outputs {
-    let (shape, indices) = context.known(0)?;
+    let (indices, values) = (context.value(0)?, context.value(2)?);
+    let shape = context.shape(0)?;
     let (_, depth) = context.known(1)?;
-    let (_, values) = context.known(2)?;
-    let integer = context.value(2)?.integer;
-    let (&[depth], &[off, on]) = (&depth[..], &values[..]) else {
-        return Err("one depth and two values are needed".into());
+    let &[depth] = &depth[..] else {
+        return Err("one depth is needed".into());
     };
     if !(0.0..=MAX as f64).contains(&depth) {
         return Err(format!("a depth of {depth}"));
@@ -133,19 +151,47 @@ pub fn one_hot(context: &mut Context<'_>) -> Outputs {
     }
     let axis = axis.rem_euclid(rank) as usize;
     let mut dims = shape.dims().to_vec();
-    dims.insert(axis, depth as usize);
-    let to = Shape::new(dims)?;
-    context.builder.affordable(&to)?;
-    let (_, extent, inner) = to.around(axis);
-    let number = |e: usize| {
-        let (outer, at, within) = (e / (extent * inner), e / inner % extent, e % inner);
-        let index = indices[outer * inner + within];
-        let index = if index < 0.0 { index + depth } else { index };
-        // Indices are whole numbers.
-        if index as i64 == at as i64 { on } else { off }
-    };
-    let numbers = (0..to.elements()).map(number).collect();
-    typed(context.constant(to.dims(), numbers)?, integer)
+    dims.insert(axis, 1);
+    let unit = Shape::new(dims.clone())?;
+    dims[axis] = depth as usize;
+    context.builder.affordable(&Shape::new(dims)?)?;
+    let mut spread = vec![1; unit.rank()];
+    spread[axis] = depth as usize;
+    let at = context.add(View::new(unit), &[indices.tensor])?;
+    // Indices below zero count from the end; the remainder says the same of both.
+    let length = context.constant(&[], vec![depth])?;
+    let inside = context.add(Binary::new(Remainder::OfDivisor), &[at, length])?;
+    let positions = (0..depth as usize).map(|p| p as f64).collect();
+    let positions = context.constant(&spread, positions)?;
+    let mut hit = context.add(Binary::new(Comparison::Equal), &[inside, positions])?;
+    for (number, comparison) in [
+        (-depth, Comparison::GreaterOrEqual),
+        (depth, Comparison::Less),
+    ] {
+        let within = compared(context, at, comparison, number)?;
+        hit = context.add(Binary::new(Comparison::And), &[hit, within])?;
+    }
+    let (off, on) = (
+        part(context, values.tensor, 0)?,
+        part(context, values.tensor, 1)?,
+    );
+    typed(chosen(context, hit, on, off)?, values.integer)
+}
+
+/// One number of a list of two.
+fn part(context: &mut Context<'_>, values: Tensor, at: usize) -> Result<Tensor, String> {
+    let shape = context.builder.shape(values);
+    if shape.elements() != 2 {
+        return Err("two values are needed".into());
+    }
+    let number = Select::new(
+        "OneHot",
+        shape,
+        Shape::new(Vec::new())?,
+        vec![at as u32],
+        0.0,
+    )?;
+    context.add(number, &[values])
 }
 
 pub fn size(context: &mut Context<'_>) -> Outputs {
@@ -176,6 +222,66 @@ pub fn cumulative_sum(context: &mut Context<'_>) -> Outputs {
     let rows = (0..extent).map(row).collect();
     let sums = AxisMap::new("CumSum", axis, shape, rows)?;
     typed(context.add(sums, &[value.tensor])?, value.integer)
+}
+
+/// Products of all positions up to each, along an axis: every position times the one before it, then times the
+/// product that ends two before, four before and so on.
+pub fn cumulative_product(context: &mut Context<'_>) -> Outputs {
+    let value = context.value(0)?;
+    let shape = context.shape(0)?;
+    let axis = context.integers(1)?.and_then(|a| a.first().copied());
+    let axis = shape.axis(axis.ok_or("the axis is missing")?)?;
+    let (without_own, from_end) = (context.flag("exclusive")?, context.flag("reverse")?);
+    let extent = shape.dims()[axis];
+    let before = |context: &mut Context<'_>, tensor: Tensor, distance: usize| {
+        let position = |p: usize| {
+            if from_end {
+                Some(p + distance).filter(|&p| p < extent)
+            } else {
+                p.checked_sub(distance)
+            }
+        };
+        let mut along = whole(&shape);
+        along[axis] = (0..extent).map(position).collect();
+        select(context, "CumProd", tensor, &along, 1.0)
+    };
+    let mut products = value.tensor;
+    if without_own {
+        products = before(context, products, 1)?;
+    }
+    let mut distance = 1;
+    while distance < extent {
+        let earlier = before(context, products, distance)?;
+        products = context.add(Binary::new(Mul), &[products, earlier])?;
+        distance *= 2;
+    }
+    typed(products, value.integer)
+}
+
+/// Numbers without a sign, times or over a power of two; what leaves the type on the left is lost.
+pub fn bit_shift(context: &mut Context<'_>) -> Outputs {
+    let (value, by) = (context.tensor(0)?, context.known(1)?);
+    let unsigned = |dtype: &DType| dtype.name().starts_with('u');
+    let dtype = context.element_type(1).filter(unsigned);
+    let dtype = dtype.ok_or("numbers with a sign, or of a type that is not known")?;
+    let bits = dtype.width().unwrap_or(8) as i32 * 8;
+    let left = match context.string_or("direction", "")? {
+        "LEFT" => true,
+        "RIGHT" => false,
+        other => return Err(format!("direction={} is not known", quote(other))),
+    };
+    let sign = if left { 1.0 } else { -1.0 };
+    let factors = by.1.iter().map(|&n| (sign * n.clamp(0.0, 64.0)).exp2());
+    let factors = factors.collect();
+    let factors = context.constant(by.0.dims(), factors)?;
+    let moved = context.add(Binary::new(Mul), &[value, factors])?;
+    let result = if left {
+        let around = context.constant(&[], vec![2_f64.powi(bits)])?;
+        context.add(Binary::new(Remainder::OfDivisor), &[moved, around])?
+    } else {
+        context.add(Step::Floor, &[moved])?
+    };
+    typed(result, true)
 }
 
 fn step(context: &mut Context<'_>, step: Step) -> Outputs {

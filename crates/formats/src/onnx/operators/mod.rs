@@ -4,19 +4,29 @@
 //! and give [`TABLE`] a line.
 
 mod activation;
+mod angles;
 mod arithmetic;
+mod attention;
 mod context;
 mod conv;
 mod conv_transpose;
+mod cropping;
 mod dense;
 mod discrete;
+mod einsum;
+mod fourier;
 mod logic;
+mod loss;
 mod normalization;
 mod pool;
+mod power;
 mod quantization;
 mod rearrange;
+mod recurrent;
 mod reduce;
 mod resize;
+mod rotary;
+mod sampling;
 mod selection;
 mod shape;
 
@@ -29,22 +39,37 @@ use super::quote::quote;
 /// Domain, operator, builder.
 const TABLE: &[(&str, &str, Build)] = &[
     ("", "Abs", activation::abs),
+    ("", "Acos", angles::acos),
+    ("", "Acosh", angles::acosh),
     ("", "Add", arithmetic::add),
     ("", "And", logic::and),
     ("", "ArgMax", discrete::arg_max),
+    ("", "ArgMin", discrete::arg_min),
+    ("", "Asin", angles::asin),
+    ("", "Asinh", angles::asinh),
+    ("", "Atan", angles::atan),
+    ("", "Atanh", angles::atanh),
+    ("", "Attention", attention::attention),
     ("", "AveragePool", pool::average_pool),
     ("", "BatchNormalization", normalization::batch_normalization),
+    ("", "BitShift", logic::bit_shift),
     ("", "Cast", discrete::cast),
     ("", "CastLike", discrete::cast_like),
     ("", "Ceil", logic::ceil),
     ("", "Celu", activation::celu),
+    ("", "CenterCropPad", cropping::center_crop_pad),
     ("", "Clip", activation::clip),
+    ("", "Compress", cropping::compress),
     ("", "Concat", selection::concat),
     ("", "Constant", shape::constant),
     ("", "ConstantOfShape", shape::constant_of_shape),
     ("", "Conv", conv::conv),
     ("", "ConvTranspose", conv_transpose::conv_transpose),
+    ("", "Cos", angles::cos),
+    ("", "Cosh", angles::cosh),
+    ("", "CumProd", logic::cumulative_product),
     ("", "CumSum", logic::cumulative_sum),
+    ("", "DFT", fourier::dft),
     ("", "DepthToSpace", rearrange::depth_to_space),
     ("", "DequantizeLinear", quantization::dequantize_linear),
     ("", "Div", arithmetic::div),
@@ -54,6 +79,7 @@ const TABLE: &[(&str, &str, Build)] = &[
         "DynamicQuantizeLinear",
         quantization::dynamic_quantize_linear,
     ),
+    ("", "Einsum", einsum::einsum),
     ("", "Elu", activation::elu),
     ("", "Equal", logic::equal),
     ("", "Erf", activation::erf),
@@ -61,50 +87,71 @@ const TABLE: &[(&str, &str, Build)] = &[
     ("", "Expand", selection::expand),
     ("", "Flatten", shape::flatten),
     ("", "Floor", logic::floor),
+    ("", "GRU", recurrent::gru),
     ("", "Gather", selection::gather),
     ("", "GatherElements", rearrange::gather_elements),
     ("", "GatherND", rearrange::gather_nd),
     ("", "Gelu", activation::gelu),
     ("", "Gemm", dense::gemm),
     ("", "GlobalAveragePool", pool::global_average_pool),
+    ("", "GlobalLpPool", pool::global_lp_pool),
     ("", "GlobalMaxPool", pool::global_max_pool),
     ("", "Greater", logic::greater),
     ("", "GreaterOrEqual", logic::greater_or_equal),
+    ("", "GridSample", sampling::grid_sample),
     ("", "GroupNormalization", normalization::group_normalization),
     ("", "HardSigmoid", activation::hard_sigmoid),
     ("", "HardSwish", activation::hard_swish),
+    ("", "Hardmax", discrete::hard_max),
     ("", "Identity", shape::identity),
     (
         "",
         "InstanceNormalization",
         normalization::instance_normalization,
     ),
+    ("", "IsInf", logic::is_infinite),
+    ("", "IsNaN", logic::is_nan),
+    ("", "LRN", normalization::local_response_normalization),
+    ("", "LSTM", recurrent::lstm),
     ("", "LayerNormalization", normalization::layer_normalization),
     ("", "LeakyRelu", activation::leaky_relu),
     ("", "Less", logic::less),
     ("", "LessOrEqual", logic::less_or_equal),
     ("", "Log", activation::log),
     ("", "LogSoftmax", normalization::log_softmax),
+    ("", "LpNormalization", normalization::lp_normalization),
+    ("", "LpPool", pool::lp_pool),
     ("", "MatMul", dense::mat_mul),
     ("", "MatMulInteger", quantization::mat_mul_integer),
     ("", "Max", arithmetic::max),
     ("", "MaxPool", pool::max_pool),
     ("", "Mean", arithmetic::mean),
+    (
+        "",
+        "MeanVarianceNormalization",
+        normalization::mean_variance_normalization,
+    ),
     ("", "Min", arithmetic::min),
     ("", "Mish", activation::mish),
     ("", "Mod", logic::modulo),
     ("", "Mul", arithmetic::mul),
     ("", "Neg", arithmetic::neg),
+    (
+        "",
+        "NegativeLogLikelihoodLoss",
+        loss::negative_log_likelihood,
+    ),
     ("", "Not", logic::not),
     ("", "OneHot", logic::one_hot),
     ("", "Or", logic::or),
     ("", "PRelu", activation::prelu),
     ("", "Pad", selection::pad),
-    ("", "Pow", activation::pow),
+    ("", "Pow", power::pow),
     ("", "QLinearConv", quantization::q_linear_conv),
     ("", "QLinearMatMul", quantization::q_linear_mat_mul),
     ("", "QuantizeLinear", quantization::quantize_linear),
     ("", "RMSNormalization", normalization::rms_normalization),
+    ("", "RNN", recurrent::rnn),
     ("", "Range", logic::range),
     ("", "Reciprocal", activation::reciprocal),
     ("", "ReduceL1", reduce::l1),
@@ -120,16 +167,23 @@ const TABLE: &[(&str, &str, Build)] = &[
     ("", "Relu", activation::relu),
     ("", "Reshape", shape::reshape),
     ("", "Resize", resize::resize),
+    ("", "ReverseSequence", cropping::reverse_sequence),
+    ("", "RotaryEmbedding", rotary::rotary_embedding),
     ("", "Round", logic::round),
+    ("", "Scatter", rearrange::scatter_elements),
     ("", "ScatterElements", rearrange::scatter_elements),
     ("", "ScatterND", rearrange::scatter_nd),
     ("", "Selu", activation::selu),
     ("", "Shape", shape::shape),
+    ("", "Shrink", activation::shrink),
     ("", "Sigmoid", activation::sigmoid),
     ("", "Sign", logic::sign),
+    ("", "Sin", angles::sin),
+    ("", "Sinh", angles::sinh),
     ("", "Size", logic::size),
     ("", "Slice", selection::slice),
     ("", "Softmax", normalization::softmax),
+    ("", "SoftmaxCrossEntropyLoss", loss::softmax_cross_entropy),
     ("", "Softplus", activation::softplus),
     ("", "Softsign", activation::softsign),
     ("", "SpaceToDepth", rearrange::space_to_depth),
@@ -138,8 +192,12 @@ const TABLE: &[(&str, &str, Build)] = &[
     ("", "Squeeze", shape::squeeze),
     ("", "Sub", arithmetic::sub),
     ("", "Sum", arithmetic::sum),
+    ("", "Swish", activation::swish),
+    ("", "Tan", angles::tan),
     ("", "Tanh", activation::tanh),
+    ("", "ThresholdedRelu", activation::thresholded_relu),
     ("", "Tile", selection::tile),
+    ("", "TopK", discrete::top_k),
     ("", "Transpose", shape::transpose),
     ("", "Trilu", rearrange::trilu),
     ("", "Unsqueeze", shape::unsqueeze),
@@ -178,9 +236,6 @@ pub(super) fn unsupported(model: &Model, node: &Node) -> String {
     match (node.domain.as_str(), node.op_type.as_str()) {
         ("", "If" | "Loop" | "Scan") => {
             "control flow is not supported; export the model with a fixed graph".into()
-        }
-        ("", "LSTM" | "GRU" | "RNN") => {
-            "recurrent layers are not supported; test a feed-forward network".into()
         }
         ("", _) => "this operator is not supported; \
                     simplify the model before export, or ask for the operator"

@@ -1,7 +1,8 @@
 //! Normalisation of batches, layers, groups and instances, Softmax.
 
 use deepconcolic_network::ops::{
-    Add, Binary, Div, Elementwise, LayerNorm, Mul, Reduce, Softmax, Sqrt, View,
+    Abs, Add, AxisMap, Binary, Div, Elementwise, LayerNorm, Max, Mul, Power, Reduce, Softmax, Sqrt,
+    Sub, View,
 };
 use deepconcolic_network::{Shape, Tensor};
 
@@ -136,6 +137,75 @@ pub fn rms_normalization(context: &mut Context<'_>) -> Outputs {
     let normal = context.add(Binary::new(Div), &[input, root])?;
     let scale = context.tensor(1)?;
     float(context.add(Binary::new(Mul), &[normal, scale])?)
+}
+
+/// Divided by the sum of magnitudes or the root of the sum of squares along an axis.
+pub fn lp_normalization(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let axis = context.shape(0)?.axis(context.int_or("axis", -1)?)?;
+    let norm = match context.int_or("p", 2)? {
+        1 => {
+            let sizes = context.add(Elementwise::new(Abs), &[input])?;
+            context.add(Reduce::sum(vec![axis]), &[sizes])?
+        }
+        2 => {
+            let squares = context.add(Binary::new(Mul), &[input, input])?;
+            let sum = context.add(Reduce::sum(vec![axis]), &[squares])?;
+            context.add(Elementwise::new(Sqrt), &[sum])?
+        }
+        p => return Err(format!("p={p} is not one of 1, 2")),
+    };
+    // Where all is 0, 0 comes of it.
+    let least = context.constant(&[], vec![f64::from(f32::MIN_POSITIVE)])?;
+    let norm = context.add(Binary::new(Max), &[norm, least])?;
+    float(context.add(Binary::new(Div), &[input, norm])?)
+}
+
+/// Mean 0 and variance 1 over axes.
+pub fn mean_variance_normalization(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let axes = context.ints("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
+    let axes: Result<Vec<usize>, String> = axes.iter().map(|&a| shape.axis(a)).collect();
+    let axes = axes?;
+    let mean = context.add(Reduce::mean(axes.clone()), &[input])?;
+    let moved = context.add(Binary::new(Sub), &[input, mean])?;
+    let squares = context.add(Binary::new(Mul), &[moved, moved])?;
+    let variance = context.add(Reduce::mean(axes), &[squares])?;
+    let deviation = context.add(Elementwise::new(Sqrt), &[variance])?;
+    let epsilon = context.constant(&[], vec![1e-9])?;
+    let deviation = context.add(Binary::new(Add), &[deviation, epsilon])?;
+    float(context.add(Binary::new(Div), &[moved, deviation])?)
+}
+
+/// Divided by a power of the mean square over neighbouring channels.
+pub fn local_response_normalization(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let shape = context.builder.shape(input);
+    let Some(&channels) = shape.dims().get(1) else {
+        return Err(format!("shape {shape} has no channels"));
+    };
+    let size = context.int("size")?.ok_or("size is missing")?;
+    let size = usize::try_from(size)
+        .ok()
+        .filter(|&s| s > 0 && s <= 1 << 16);
+    let size = size.ok_or("size must be at least 1")?;
+    let (alpha, beta) = (
+        context.float_or("alpha", 1e-4)?,
+        context.float_or("beta", 0.75)?,
+    );
+    let bias = context.float_or("bias", 1.0)?;
+    let (before, after) = ((size - 1) / 2, size / 2);
+    let row = |c: usize| {
+        let last = (c + after).min(channels - 1);
+        let near = (c.saturating_sub(before)..=last).map(|n| (n, alpha / size as f64));
+        (near.collect(), bias)
+    };
+    let squares = context.add(Binary::new(Mul), &[input, input])?;
+    let rows = (0..channels).map(row).collect();
+    let sums = context.add(AxisMap::new("LRN", 1, shape.clone(), rows)?, &[squares])?;
+    let power = context.add(Elementwise::new(Power::new(beta)?), &[sums])?;
+    float(context.add(Binary::new(Div), &[input, power])?)
 }
 
 pub fn softmax(context: &mut Context<'_>) -> Outputs {

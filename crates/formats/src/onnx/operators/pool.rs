@@ -1,9 +1,13 @@
 //! Pooling, and the window attributes it shares with convolution.
 
-use deepconcolic_network::ops::{AveragePool, MaxPool, Reduce, Window};
+use deepconcolic_network::ops::{
+    Abs, AveragePool, Binary, Elementwise, MaxPool, Mul, Power, Reduce, Transpose, View, Window,
+};
+use deepconcolic_network::{Operator, Order, Shape, Tensor};
 
-use super::context::{Context, float};
+use super::context::{Context, float, typed};
 use super::conv::on_image;
+use super::reduce::largest_over;
 use crate::onnx::import::Value;
 use crate::onnx::quote::quote;
 
@@ -14,30 +18,123 @@ pub fn max_pool(context: &mut Context<'_>) -> Outputs {
         return Err("storage_order=1 is not supported; re-export with storage_order=0".into());
     }
     let value = context.value(0)?;
-    let result = on_image(context, value.tensor, |context, image, size| {
-        let window = window(context, size, None)?;
-        context.add(MaxPool::new(&window, size)?, &[image])
+    let result = pooled(context, value.tensor, |window, size| {
+        MaxPool::new(&window, size)
     })?;
-    super::context::typed(result, value.integer)
+    typed(result, value.integer)
 }
 
 pub fn average_pool(context: &mut Context<'_>) -> Outputs {
     let input = context.tensor(0)?;
     let count_padding = context.flag("count_include_pad")?;
-    let result = on_image(context, input, |context, image, size| {
-        let window = window(context, size, None)?;
-        context.add(AveragePool::new(&window, size, count_padding)?, &[image])
+    let result = pooled(context, input, |window, size| {
+        AveragePool::new(&window, size, count_padding)
     })?;
     float(result)
 }
 
-pub fn global_max_pool(context: &mut Context<'_>) -> Outputs {
+/// The p-norm of what is under the window, from the mean of the powers there, padding counted as zeros.
+pub fn lp_pool(context: &mut Context<'_>) -> Outputs {
     let input = context.tensor(0)?;
-    let result = on_image(context, input, |context, image, size| {
-        let window = Window::new([size[0], size[1]]);
-        context.add(MaxPool::new(&window, size)?, &[image])
+    let order = context.int_or("p", 2)? as f64;
+    let dims = context.shape(0)?.dims().to_vec();
+    let spans = Spans::new(context, dims.get(2..).unwrap_or_default(), None)?;
+    let powers = powers(context, input, order)?;
+    let means = pooled(context, powers, |window, size| {
+        AveragePool::new(&window, size, true)
     })?;
-    float(result)
+    let count = context.constant(&[], vec![spans.size() as f64])?;
+    let sums = context.add(Binary::new(Mul), &[means, count])?;
+    float(root(context, sums, order)?)
+}
+
+pub fn global_lp_pool(context: &mut Context<'_>) -> Outputs {
+    let input = context.tensor(0)?;
+    let rank = context.shape(0)?.rank();
+    let order = context.int_or("p", 2)? as f64;
+    let powers = powers(context, input, order)?;
+    let sums = context.add(Reduce::sum((2..rank).collect()), &[powers])?;
+    float(root(context, sums, order)?)
+}
+
+fn powers(context: &mut Context<'_>, input: Tensor, order: f64) -> Result<Tensor, String> {
+    if order < 1.0 {
+        return Err(format!("p={order} is not a norm"));
+    }
+    let sizes = context.add(Elementwise::new(Abs), &[input])?;
+    context.add(Elementwise::new(Power::new(order)?), &[sizes])
+}
+
+fn root(context: &mut Context<'_>, sums: Tensor, order: f64) -> Result<Tensor, String> {
+    context.add(Elementwise::new(Power::new(1.0 / order)?), &[sums])
+}
+
+/// Pools along one to three spatial axes. Samples count as channels, since windows never join those; a volume is
+/// pooled plane by plane, then along its depth.
+fn pooled<O: Operator + 'static>(
+    context: &mut Context<'_>,
+    input: Tensor,
+    pool: impl Fn(Window, [usize; 3]) -> Result<O, String>,
+) -> Result<Tensor, String> {
+    let shape = context.builder.shape(input);
+    let &[samples, channels, ref extents @ ..] = shape.dims() else {
+        return Err(format!("shape {shape} has no spatial axes"));
+    };
+    let spans = Spans::new(context, extents, None)?;
+    if spans.count() != extents.len() || !(1..=3).contains(&spans.count()) {
+        return Err(format!(
+            "a window of {} axes for shape {shape}; one to three are supported",
+            spans.count()
+        ));
+    }
+    let along = |context: &mut Context<'_>, image: Tensor, axes: std::ops::Range<usize>| {
+        on_image(context, image, |context, image, size| {
+            context.add(pool(spans.window(axes.clone()), size)?, &[image])
+        })
+    };
+    let lines = samples * channels;
+    let viewed = |context: &mut Context<'_>, tensor: Tensor, dims: &[usize]| {
+        context.add(View::new(Shape::new(dims)?), &[tensor])
+    };
+    if let &[depth, height, width] = extents {
+        let planes = viewed(context, input, &[1, lines * depth, height, width])?;
+        let planes = along(context, planes, 1..3)?;
+        let dims = context.builder.shape(planes).dims().to_vec();
+        let size = dims[2] * dims[3];
+        let columns = viewed(context, planes, &[lines, depth, size])?;
+        // The depth goes last, where a window along one axis lies.
+        let swap = || Ok::<_, String>(Transpose::new(Order::new(vec![0, 2, 1])?));
+        let columns = context.add(swap()?, &[columns])?;
+        let columns = viewed(context, columns, &[1, lines * size, depth])?;
+        let pooled = along(context, columns, 0..1)?;
+        let depth = context.builder.shape(pooled).dims()[2];
+        let pooled = viewed(context, pooled, &[lines, size, depth])?;
+        let pooled = context.add(swap()?, &[pooled])?;
+        let dims = [samples, channels, depth, dims[2], dims[3]];
+        return viewed(context, pooled, &dims);
+    }
+    if samples == 1 {
+        return along(context, input, 0..extents.len());
+    }
+    let joined = viewed(context, input, &[&[1, lines], extents].concat())?;
+    let pooled = along(context, joined, 0..extents.len())?;
+    let dims = context.builder.shape(pooled).dims().to_vec();
+    viewed(
+        context,
+        pooled,
+        &[&[samples, channels], &dims[2..]].concat(),
+    )
+}
+
+pub fn global_max_pool(context: &mut Context<'_>) -> Outputs {
+    let value = context.value(0)?;
+    let rank = context.shape(0)?.rank();
+    if rank < 3 {
+        return Err("there is no spatial axis to pool over".into());
+    }
+    let axes: Vec<usize> = (2..rank).collect();
+    let result = largest_over(context, value.tensor, &axes, true)?;
+    typed(result, value.integer)
 }
 
 pub fn global_average_pool(context: &mut Context<'_>) -> Outputs {
@@ -56,69 +153,147 @@ pub fn window(
     [height, width, _]: [usize; 3],
     weights: Option<&[i64]>,
 ) -> Result<Window, String> {
-    let declared = context.ints("kernel_shape")?;
-    if let (Some(declared), Some(weights)) = (&declared, weights)
-        && declared != weights
-    {
-        return Err(format!(
-            "kernel_shape={declared:?} where the weights have {weights:?}"
-        ));
+    let spans = Spans::new(context, &[height, width], weights)?;
+    match spans.count() {
+        1 | 2 => Ok(spans.window(0..spans.count())),
+        count => Err(format!("a window of {count} axes for an image")),
     }
-    let kernel = declared
-        .or_else(|| weights.map(<[i64]>::to_vec))
-        .ok_or("kernel_shape is missing")?;
-    let mut window = Window::new(pair("kernel_shape", &kernel, 1)?);
-    if let Some(strides) = context.ints("strides")? {
-        window.strides = pair("strides", &strides, 1)?;
-    }
-    if let Some(dilations) = context.ints("dilations")? {
-        window.dilations = pair("dilations", &dilations, 1)?;
-    }
-    window.ceil = context.flag("ceil_mode")?;
-    match context.string_or("auto_pad", "NOTSET")? {
-        "NOTSET" => {
-            if let Some(pads) = context.ints("pads")? {
-                let (before, after) = pads.split_at(pads.len() / 2);
-                window.before = pair("pads", before, 0)?;
-                window.after = pair("pads", after, 0)?;
-            }
-        }
-        "VALID" => {}
-        same @ ("SAME_UPPER" | "SAME_LOWER") => {
-            keep_size(&mut window, [height, width], same == "SAME_LOWER")?;
-        }
-        other => return Err(format!("auto_pad={} is not known", quote(other))),
-    }
-    Ok(window)
 }
 
-/// Pads so that the output is the input's extent over the stride, rounded up.
-fn keep_size(window: &mut Window, input: [usize; 2], odd_before: bool) -> Result<(), String> {
-    for (axis, &extent) in input.iter().enumerate() {
-        let stride = window.strides[axis];
-        if window.kernel[axis] == 0 || stride == 0 {
-            return Err("kernel and strides must be at least 1".into());
+/// How a window moves along spatial axes.
+pub struct Spans {
+    kernel: Vec<usize>,
+    strides: Vec<usize>,
+    dilations: Vec<usize>,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    ceil: bool,
+}
+
+impl Spans {
+    /// By a node's attributes, for these extents; of more extents than the window has axes the last ones count.
+    pub fn new(
+        context: &Context<'_>,
+        extents: &[usize],
+        weights: Option<&[i64]>,
+    ) -> Result<Self, String> {
+        let declared = context.ints("kernel_shape")?;
+        if let (Some(declared), Some(weights)) = (&declared, weights)
+            && declared != weights
+        {
+            return Err(format!(
+                "kernel_shape={declared:?} where the weights have {weights:?}"
+            ));
         }
-        let covered = (extent.div_ceil(stride).max(1) - 1) * stride + window.reach(axis) + 1;
-        let total = covered.saturating_sub(extent);
-        let (small, large) = (total / 2, total.div_ceil(2));
-        (window.before[axis], window.after[axis]) = if odd_before {
-            (large, small)
-        } else {
-            (small, large)
+        let kernel = declared
+            .or_else(|| weights.map(<[i64]>::to_vec))
+            .ok_or("kernel_shape is missing")?;
+        let count = kernel.len();
+        if count == 0 || count > extents.len() {
+            return Err(format!(
+                "kernel_shape={kernel:?} for {} spatial axes",
+                extents.len()
+            ));
+        }
+        let list = |name: &str, default: usize, length: usize| match context.ints(name)? {
+            Some(numbers) => numbers_of(name, &numbers, length),
+            None => Ok(vec![default; length]),
         };
+        let mut spans = Self {
+            kernel: numbers_of("kernel_shape", &kernel, count)?,
+            strides: list("strides", 1, count)?,
+            dilations: list("dilations", 1, count)?,
+            before: vec![0; count],
+            after: vec![0; count],
+            ceil: context.flag("ceil_mode")?,
+        };
+        match context.string_or("auto_pad", "NOTSET")? {
+            "NOTSET" => {
+                let pads = list("pads", 0, 2 * count)?;
+                spans.before.copy_from_slice(&pads[..count]);
+                spans.after.copy_from_slice(&pads[count..]);
+            }
+            "VALID" => {}
+            same @ ("SAME_UPPER" | "SAME_LOWER") => {
+                spans.keep_size(&extents[extents.len() - count..], same == "SAME_LOWER")?;
+            }
+            other => return Err(format!("auto_pad={} is not known", quote(other))),
+        }
+        Ok(spans)
     }
-    Ok(())
+
+    /// How many axes.
+    pub fn count(&self) -> usize {
+        self.kernel.len()
+    }
+
+    /// The window along one or two of the axes; a single one is the width of a signal.
+    pub fn window(&self, axes: std::ops::Range<usize>) -> Window {
+        let pair = |numbers: &[usize], alone: usize| match numbers[axes.clone()] {
+            [height, width] => [height, width],
+            [width, ..] => [alone, width],
+            [] => [alone; 2],
+        };
+        let mut window = Window::new(pair(&self.kernel, 1));
+        window.strides = pair(&self.strides, 1);
+        window.dilations = pair(&self.dilations, 1);
+        window.before = pair(&self.before, 0);
+        window.after = pair(&self.after, 0);
+        window.ceil = self.ceil;
+        window
+    }
+
+    /// The positions of an axis under the window at each of its places; none where it reaches into the padding.
+    pub fn positions(&self, axis: usize, extent: usize) -> Result<Vec<Vec<Option<usize>>>, String> {
+        let (kernel, stride) = (self.kernel[axis], self.strides[axis]);
+        let padded = extent + self.before[axis] + self.after[axis];
+        let reach = (kernel.max(1) - 1) * self.dilations[axis] + 1;
+        if kernel == 0 || stride == 0 || reach > padded {
+            return Err(format!("a window of {reach} along an axis of {padded}"));
+        }
+        let place = |start: usize| {
+            let under = (0..kernel).map(|k| start + k * self.dilations[axis]);
+            under
+                .map(|at| at.checked_sub(self.before[axis]).filter(|&at| at < extent))
+                .collect()
+        };
+        Ok((0..=padded - reach).step_by(stride).map(place).collect())
+    }
+
+    /// Elements under the window.
+    pub fn size(&self) -> usize {
+        self.kernel.iter().product()
+    }
+
+    /// Pads so that the output is the input's extent over the stride, rounded up.
+    fn keep_size(&mut self, extents: &[usize], odd_before: bool) -> Result<(), String> {
+        for (axis, &extent) in extents.iter().enumerate() {
+            let stride = self.strides[axis];
+            if self.kernel[axis] == 0 || stride == 0 {
+                return Err("kernel and strides must be at least 1".into());
+            }
+            let reach = (self.kernel[axis] - 1) * self.dilations[axis];
+            let covered = (extent.div_ceil(stride).max(1) - 1) * stride + reach + 1;
+            let total = covered.saturating_sub(extent);
+            let (small, large) = (total / 2, total.div_ceil(2));
+            (self.before[axis], self.after[axis]) = if odd_before {
+                (large, small)
+            } else {
+                (small, large)
+            };
+        }
+        Ok(())
+    }
 }
 
-/// Height and width; a single number is the width of a signal, whose height gets `alone`.
-fn pair(name: &str, numbers: &[i64], alone: usize) -> Result<[usize; 2], String> {
-    let checked: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();
-    match checked.as_deref() {
-        Some(&[w]) => Ok([alone, w]),
-        Some(&[h, w]) => Ok([h, w]),
+/// So many numbers, none below 0 and none absurd.
+fn numbers_of(name: &str, numbers: &[i64], count: usize) -> Result<Vec<usize>, String> {
+    let small = |&n: &i64| usize::try_from(n).ok().filter(|&n| n <= 1 << 20);
+    let checked: Option<Vec<usize>> = numbers.iter().map(small).collect();
+    match checked {
+        Some(checked) if checked.len() == count => Ok(checked),
         _ => Err(format!(
-            "{name}={numbers:?}; one or two numbers of at least 0 are supported"
+            "{name}={numbers:?} where {count} numbers of at least 0 are needed"
         )),
     }
 }

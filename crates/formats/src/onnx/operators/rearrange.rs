@@ -1,7 +1,9 @@
 //! Operators that move single elements: `DepthToSpace`, `GatherND`, `ScatterElements`, Where and their like, each
-//! as one table of which element goes where. The tables must not depend on the network's input.
+//! as one table of which element goes where. The tables must not depend on the network's input, except Where's.
 
-use deepconcolic_network::ops::{Concat, FILL, Select, View};
+use std::collections::BTreeMap;
+
+use deepconcolic_network::ops::{Add, Binary, Choose, Concat, FILL, Max, Min, Mul, Select, View};
 use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, typed};
@@ -10,8 +12,11 @@ use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
+/// How often a scatter that sums or multiplies may name one element.
+const MAX_ROUNDS: usize = 64;
+
 /// The position along every axis of an element.
-fn position(shape: &Shape, element: usize) -> Vec<usize> {
+pub fn position(shape: &Shape, element: usize) -> Vec<usize> {
     let strides = shape.strides();
     let along = strides.iter().zip(shape.dims());
     along
@@ -20,18 +25,18 @@ fn position(shape: &Shape, element: usize) -> Vec<usize> {
 }
 
 /// The element at a position along every axis.
-fn element(shape: &Shape, position: &[usize]) -> usize {
+pub fn element(shape: &Shape, position: &[usize]) -> usize {
     let along = shape.strides().into_iter().zip(position);
     along.map(|(stride, at)| stride * at).sum()
 }
 
-fn is_inside(shape: &Shape, position: &[usize]) -> bool {
+pub fn is_inside(shape: &Shape, position: &[usize]) -> bool {
     let mut along = position.iter().zip(shape.dims());
     along.all(|(at, extent)| at < extent)
 }
 
 /// An index that may count from the end.
-fn index(index: i64, extent: usize) -> Result<usize, String> {
+pub fn index(index: i64, extent: usize) -> Result<usize, String> {
     let extent = extent as i64;
     if (-extent..extent).contains(&index) {
         Ok(index.rem_euclid(extent) as usize)
@@ -41,7 +46,7 @@ fn index(index: i64, extent: usize) -> Result<usize, String> {
 }
 
 /// The output whose every element copies the input's element that `source` names, or is 0.
-fn moved(
+pub fn moved(
     context: &mut Context<'_>,
     kind: &'static str,
     input: Tensor,
@@ -180,26 +185,63 @@ pub fn gather_nd(context: &mut Context<'_>) -> Outputs {
     typed(result, value.integer)
 }
 
-/// The first tensor with some elements replaced by ones of the second: `replaced` pairs an element of the
-/// first with one of the second. Where an element is named more than once, the last counts.
+/// The first tensor with some elements replaced by ones of the second, or combined with them: `replaced` pairs an
+/// element of the first with one of the second.
 fn overwritten(
     context: &mut Context<'_>,
     kind: &'static str,
     [first, second]: [Tensor; 2],
     replaced: impl Iterator<Item = Result<(usize, usize), String>>,
 ) -> Result<Tensor, String> {
+    let reduction = context.string_or("reduction", "none")?.to_owned();
     let shape = context.builder.shape(first);
-    let mut from: Vec<usize> = (0..shape.elements()).collect();
+    let mut rounds: Vec<BTreeMap<usize, usize>> = Vec::new();
     for pair in replaced {
         let (to, with) = pair?;
-        from[to] = shape.elements() + with;
+        if reduction == "none" {
+            // Where an element is named more than once, the last counts.
+            rounds.resize_with(1, BTreeMap::new);
+            rounds[0].insert(to, with);
+            continue;
+        }
+        let free = rounds.iter().position(|round| !round.contains_key(&to));
+        let free = free.unwrap_or_else(|| {
+            rounds.push(BTreeMap::new());
+            rounds.len() - 1
+        });
+        rounds[free].insert(to, with);
+        if rounds.len() > MAX_ROUNDS {
+            return Err(format!(
+                "reduction={} names one element more than {MAX_ROUNDS} times",
+                quote(&reduction)
+            ));
+        }
     }
-    let both = joined(context, first, second)?;
-    moved(context, kind, both, shape, |e| Ok(Some(from[e])))
+    rounds.into_iter().try_fold(first, |sum, round| {
+        let both = joined(context, sum, second)?;
+        let own = |e: usize| {
+            Ok(Some(
+                round.get(&e).map_or(e, |&with| shape.elements() + with),
+            ))
+        };
+        let update = moved(context, kind, both, shape.clone(), own)?;
+        let touched = || (0..shape.elements()).map(|e| f64::from(u8::from(round.contains_key(&e))));
+        let combined = match reduction.as_str() {
+            "none" => return Ok(update),
+            "add" => context.add(Binary::new(Add), &[sum, update])?,
+            "mul" => context.add(Binary::new(Mul), &[sum, update])?,
+            // Of equal ones either.
+            "max" => return context.add(Binary::new(Max), &[sum, update]),
+            "min" => return context.add(Binary::new(Min), &[sum, update]),
+            other => return Err(format!("reduction={} is not known", quote(other))),
+        };
+        let touched = context.constant(shape.dims(), touched().collect())?;
+        chosen(context, touched, combined, sum)
+    })
 }
 
 /// The elements of one tensor after those of another.
-fn joined(context: &mut Context<'_>, first: Tensor, second: Tensor) -> Result<Tensor, String> {
+pub fn joined(context: &mut Context<'_>, first: Tensor, second: Tensor) -> Result<Tensor, String> {
     let flat = |context: &mut Context<'_>, tensor: Tensor| {
         let elements = context.builder.shape(tensor).elements();
         context.add(View::new(Shape::new([elements])?), &[tensor])
@@ -208,15 +250,7 @@ fn joined(context: &mut Context<'_>, first: Tensor, second: Tensor) -> Result<Te
     context.add(Concat::new(0), &parts)
 }
 
-fn plain_scatter(context: &Context<'_>) -> Result<(), String> {
-    match context.string_or("reduction", "none")? {
-        "none" => Ok(()),
-        other => Err(format!("reduction={} is not supported", quote(other))),
-    }
-}
-
 pub fn scatter_elements(context: &mut Context<'_>) -> Outputs {
-    plain_scatter(context)?;
     let (data, updates) = (context.value(0)?, context.value(2)?);
     let (to, shape) = (context.shape(0)?, context.shape(1)?);
     let axis = to.axis(context.int_or("axis", 0)?)?;
@@ -238,7 +272,6 @@ pub fn scatter_elements(context: &mut Context<'_>) -> Outputs {
 }
 
 pub fn scatter_nd(context: &mut Context<'_>) -> Outputs {
-    plain_scatter(context)?;
     let (data, updates) = (context.value(0)?, context.value(2)?);
     let (to, shape) = (context.shape(0)?, context.shape(1)?);
     let indices = context.integers(1)?.unwrap_or_default();
@@ -264,23 +297,48 @@ pub fn scatter_nd(context: &mut Context<'_>) -> Outputs {
     typed(result, data.integer)
 }
 
-/// Picks from one tensor or the other by a constant condition.
+/// Picks from one tensor or the other.
 pub fn select_where(context: &mut Context<'_>) -> Outputs {
-    let (x, y) = (context.value(1)?, context.value(2)?);
-    let (shape, condition) = context.known(0)?;
-    let (from_x, from_y) = (context.shape(1)?, context.shape(2)?);
+    let (condition, x, y) = (context.tensor(0)?, context.value(1)?, context.value(2)?);
+    let result = chosen(context, condition, x.tensor, y.tensor)?;
+    typed(result, x.integer && y.integer)
+}
+
+/// The elements of `x` where the condition is not 0, elsewhere those of `y`. A constant condition is a table of
+/// which element goes where.
+pub fn chosen(
+    context: &mut Context<'_>,
+    condition: Tensor,
+    x: Tensor,
+    y: Tensor,
+) -> Result<Tensor, String> {
+    let [shape, from_x, from_y] = [condition, x, y].map(|t| context.builder.shape(t));
     let to = shape.broadcast(&from_x)?.broadcast(&from_y)?;
-    let both = joined(context, x.tensor, y.tensor)?;
+    let Some(numbers) = context.builder.known(condition) else {
+        let condition = spread(context, condition, &to)?;
+        let (x, y) = (spread(context, x, &to)?, spread(context, y, &to)?);
+        return context.add(Choose, &[condition, x, y]);
+    };
+    let both = joined(context, x, y)?;
     let source = |e: usize| {
-        let is_false = condition[shape.broadcast_element(&to, e)] == 0.0;
+        let is_false = numbers[shape.broadcast_element(&to, e)] == 0.0;
         Ok(Some(if is_false {
             from_x.elements() + from_y.broadcast_element(&to, e)
         } else {
             from_x.broadcast_element(&to, e)
         }))
     };
-    let result = moved(context, "Where", both, to.clone(), source)?;
-    typed(result, x.integer && y.integer)
+    moved(context, "Where", both, to.clone(), source)
+}
+
+/// A tensor broadcast to a shape.
+pub fn spread(context: &mut Context<'_>, tensor: Tensor, to: &Shape) -> Result<Tensor, String> {
+    let shape = context.builder.shape(tensor);
+    if shape == *to {
+        return Ok(tensor);
+    }
+    let source = |e: usize| Ok(Some(shape.broadcast_element(to, e)));
+    moved(context, "Expand", tensor, to.clone(), source)
 }
 
 pub fn trilu(context: &mut Context<'_>) -> Outputs {

@@ -1,7 +1,7 @@
 //! Sums, means, norms and extremes over axes.
 
 use deepconcolic_network::ops::{
-    Abs, Binary, Elementwise, Exp, Log, MaxPool, Mul, Reduce, Sqrt, Transpose, View, Window,
+    Abs, Binary, Elementwise, Exp, Log, MaxPool, Mul, Reduce, Select, Sqrt, Transpose, View, Window,
 };
 use deepconcolic_network::{Order, Shape, Tensor};
 
@@ -25,23 +25,64 @@ pub fn sum(context: &mut Context<'_>) -> Outputs {
     typed(over_axes(context, Reduce::sum)?, integer)
 }
 
-/// Of constants only: exporters multiply extents with it.
+/// Halves are multiplied with each other until one element is left of every line.
 pub fn product(context: &mut Context<'_>) -> Outputs {
-    let integer = context.value(0)?.integer;
-    let (shape, numbers) = context.known(0)?;
-    let (axes, keep) = axes(context, &shape)?;
-    if axes.len() != shape.rank() {
-        return Err("a product over some of the axes is not supported".into());
+    let value = context.value(0)?;
+    let (axes, keep) = axes(context, &context.shape(0)?)?;
+    let (mut lines, count, shape) = lines(context, value.tensor, &axes, keep)?;
+    let mut left = count.1;
+    while left > 1 {
+        let half = left.div_ceil(2);
+        let [first, second] = [0, half].map(|start| {
+            let position = |p: usize| Some(start + p).filter(|&p| p < left);
+            let along = [
+                (0..count.0).map(Some).collect(),
+                (0..half).map(position).collect(),
+            ];
+            let from = Shape::new([count.0, left])?;
+            // What is missing in the second half multiplies by 1.
+            context.add(Select::by_axes("ReduceProd", from, &along, 1.0)?, &[lines])
+        });
+        lines = context.add(Binary::new(Mul), &[first?, second?])?;
+        left = half;
     }
+    if left == 0 {
+        lines = context.constant(&[count.0], vec![1.0; count.0])?;
+    }
+    typed(context.add(View::new(shape), &[lines])?, value.integer)
+}
+
+/// The elements to reduce side by side, as a matrix: how many lines of how many; and the shape of what is left.
+fn lines(
+    context: &mut Context<'_>,
+    input: Tensor,
+    axes: &[usize],
+    keep: bool,
+) -> Result<(Tensor, (usize, usize), Shape), String> {
+    let shape = context.builder.shape(input);
+    let (gone, kept): (Vec<usize>, Vec<usize>) =
+        (0..shape.rank()).partition(|axis| axes.contains(axis));
+    let extents = |axes: &[usize]| axes.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>();
+    let count = (
+        extents(&kept).iter().product(),
+        extents(&gone).iter().product(),
+    );
+    let order = Order::new([&kept[..], &gone[..]].concat())?;
+    let sorted = context.add(Transpose::new(order), &[input])?;
+    let matrix = context.add(View::new(Shape::new([count.0, count.1])?), &[sorted])?;
     let dims = if keep {
-        vec![1; shape.rank()]
+        let left = |axis: usize| {
+            if axes.contains(&axis) {
+                1
+            } else {
+                shape.dims()[axis]
+            }
+        };
+        (0..shape.rank()).map(left).collect()
     } else {
-        Vec::new()
+        extents(&kept)
     };
-    typed(
-        context.constant(&dims, vec![numbers.iter().product()])?,
-        integer,
-    )
+    Ok((matrix, count, Shape::new(dims)?))
 }
 
 /// The sum of magnitudes.
@@ -95,40 +136,28 @@ fn negated(context: &mut Context<'_>, tensor: Tensor) -> Result<Tensor, String> 
     context.add(Binary::new(Mul), &[tensor, minus])
 }
 
-/// The largest element over axes: a pooling window over all of them at once.
 fn largest(context: &mut Context<'_>, input: Tensor) -> Result<Tensor, String> {
-    let shape = context.builder.shape(input);
-    let (axes, keep) = axes(context, &shape)?;
-    let (gone, kept): (Vec<usize>, Vec<usize>) =
-        (0..shape.rank()).partition(|axis| axes.contains(axis));
-    let extents = |axes: &[usize]| axes.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>();
-    let (each, lines): (usize, usize) = (
-        extents(&gone).iter().product(),
-        extents(&kept).iter().product(),
-    );
+    let (axes, keep) = axes(context, &context.builder.shape(input))?;
+    largest_over(context, input, &axes, keep)
+}
+
+/// The largest element over axes: a pooling window over all of them at once.
+pub fn largest_over(
+    context: &mut Context<'_>,
+    input: Tensor,
+    axes: &[usize],
+    keep: bool,
+) -> Result<Tensor, String> {
+    let (matrix, (count, each), shape) = lines(context, input, axes, keep)?;
     if each == 0 {
         return Err("the largest of no elements".into());
     }
-    let order = Order::new([&kept[..], &gone[..]].concat())?;
-    let sorted = context.add(Transpose::new(order), &[input])?;
-    let image = Shape::new([1, lines, each, 1])?;
-    let image = context.add(View::new(image), &[sorted])?;
+    let image = Shape::new([1, count, each, 1])?;
+    let image = context.add(View::new(image), &[matrix])?;
     let result = on_image(context, image, |context, image, size| {
         context.add(MaxPool::new(&Window::new([each, 1]), size)?, &[image])
     })?;
-    let dims = if keep {
-        let one = |axis: usize| {
-            if axes.contains(&axis) {
-                1
-            } else {
-                shape.dims()[axis]
-            }
-        };
-        (0..shape.rank()).map(one).collect()
-    } else {
-        extents(&kept)
-    };
-    context.add(View::new(Shape::new(dims)?), &[result])
+    context.add(View::new(shape), &[result])
 }
 
 fn over_axes(

@@ -11,9 +11,9 @@ use crate::onnx::quote::quote;
 type Outputs = Result<Vec<Value>, String>;
 
 /// For each axis, the position of the input that each position of the output copies.
-type Along = Vec<Vec<Option<usize>>>;
+pub type Along = Vec<Vec<Option<usize>>>;
 
-fn whole(shape: &Shape) -> Along {
+pub fn whole(shape: &Shape) -> Along {
     shape
         .dims()
         .iter()
@@ -21,7 +21,7 @@ fn whole(shape: &Shape) -> Along {
         .collect()
 }
 
-fn select(
+pub fn select(
     context: &mut Context<'_>,
     kind: &'static str,
     input: Tensor,
@@ -122,6 +122,13 @@ pub fn gather(context: &mut Context<'_>) -> Outputs {
         context.add(View::new(Shape::new(dims)?), &[gathered])?,
         value.integer,
     )
+}
+
+/// The positions along an axis from the last to the first.
+pub fn reversed(context: &mut Context<'_>, input: Tensor, axis: usize) -> Result<Tensor, String> {
+    let mut along = whole(&context.builder.shape(input));
+    along[axis].reverse();
+    select(context, "Slice", input, &along, 0.0)
 }
 
 /// Sizes are an attribute before operator set 13, an input since; without them, equal parts.
