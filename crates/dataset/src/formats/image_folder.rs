@@ -1,6 +1,7 @@
 //! A folder of PNG and JPEG files. Sub-folders are classes: their names, when all are integers, are the
 //! labels; otherwise the classes are numbered in order of name. Images directly in the folder have no label.
 
+mod decode;
 mod pixels;
 
 use std::collections::BTreeSet;
@@ -141,13 +142,11 @@ fn contents(folder: &Path) -> Result<Contents, DatasetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
+    use crate::write::{write_png, write_png_16};
 
     fn grey(path: &Path, value: u8) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        GrayImage::from_pixel(3, 2, Luma([value]))
-            .save(path)
-            .unwrap();
+        write_png(path, 2, 3, 1, &[value; 6]).unwrap();
     }
 
     fn load(folder: &Path, limit: Option<usize>) -> Result<Dataset, DatasetError> {
@@ -193,9 +192,7 @@ mod tests {
     fn one_coloured_image_makes_all_coloured() {
         let folder = tempfile::tempdir().unwrap();
         grey(&folder.path().join("a.png"), 7);
-        RgbImage::from_pixel(3, 2, Rgb([1, 2, 3]))
-            .save(folder.path().join("b.png"))
-            .unwrap();
+        write_png(&folder.path().join("b.png"), 2, 3, 3, &[1, 2, 3].repeat(6)).unwrap();
         grey(&folder.path().join("c.png"), 9);
         let dataset = load(folder.path(), None).unwrap();
         assert_eq!((dataset.shape(), dataset.labels()), (&[2, 3, 3][..], None));
@@ -208,20 +205,42 @@ mod tests {
     }
 
     #[test]
-    fn jpeg_is_read() {
+    fn jpeg_is_read_as_other_decoders_do() {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
         let folder = tempfile::tempdir().unwrap();
-        let image = RgbImage::from_pixel(8, 8, Rgb([128, 128, 128]));
-        image.save(folder.path().join("a.jpeg")).unwrap();
-        assert_eq!(load(folder.path(), None).unwrap().shape(), [8, 8, 3]);
+        for (name, channels) in [("grey.jpg", 1), ("colour.jpg", 3), ("progressive.jpg", 3)] {
+            let one = folder.path().join(name);
+            fs::create_dir(&one).unwrap();
+            fs::copy(made.join(name), one.join(name)).unwrap();
+            let dataset = load(&one, None).unwrap();
+            assert_eq!(dataset.shape(), [12, 17, channels], "{name}");
+            let Elements::U8(values) = dataset.elements() else {
+                panic!("pixels are bytes")
+            };
+            // Decoders may round differently, and smooth colours of fewer pixels differently.
+            let pillow = fs::read(made.join(format!("{name}.pixels"))).unwrap();
+            let off = values.iter().zip(&pillow).map(|(a, b)| a.abs_diff(*b));
+            assert_eq!(values.len(), pillow.len());
+            assert!(off.max().unwrap() <= 3, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_bytes_cannot_hold_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        write_png_16(&folder.path().join("a.png"), 1, 1, 1, &[300]).unwrap();
+        let message = load(folder.path(), None).unwrap_err().to_string();
+        assert!(message.contains("more than 8 bits"), "{message}");
+        fs::write(folder.path().join("a.png"), b"GIF89a").unwrap();
+        let message = load(folder.path(), None).unwrap_err().to_string();
+        assert!(message.contains("not a usable image"), "{message}");
     }
 
     #[test]
     fn images_that_do_not_belong_together_are_named() {
         let folder = tempfile::tempdir().unwrap();
         grey(&folder.path().join("a.png"), 1);
-        GrayImage::new(4, 4)
-            .save(folder.path().join("b.png"))
-            .unwrap();
+        write_png(&folder.path().join("b.png"), 4, 4, 1, &[0; 16]).unwrap();
         let message = load(folder.path(), None).unwrap_err().to_string();
         assert!(message.contains("b.png: is 4x4 but"), "{message}");
         grey(&folder.path().join("1/a.png"), 1);
@@ -233,13 +252,9 @@ mod tests {
     fn transparency_is_refused_unless_opaque() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
-        RgbaImage::from_pixel(1, 1, Rgba([1, 2, 3, 255]))
-            .save(&path)
-            .unwrap();
+        write_png(&path, 1, 1, 4, &[1, 2, 3, 255]).unwrap();
         assert_eq!(load(folder.path(), None).unwrap().features(), 3);
-        RgbaImage::from_pixel(1, 1, Rgba([1, 2, 3, 4]))
-            .save(&path)
-            .unwrap();
+        write_png(&path, 1, 1, 4, &[1, 2, 3, 4]).unwrap();
         assert!(load(folder.path(), None).is_err());
     }
 

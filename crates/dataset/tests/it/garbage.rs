@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
-use deepconcolic_dataset::write::{NpzWriter, write_npy};
+use deepconcolic_dataset::write::{NpzWriter, write_npy, write_png};
 use deepconcolic_dataset::{Dataset, OpenOptions};
 use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
@@ -18,7 +19,6 @@ fn specimens() -> Vec<(&'static str, Vec<u8>)> {
     gz.write_all(&idx).unwrap();
     let mut cifar = vec![7; 2 * 3073];
     cifar[3073] = 9;
-    let image = image::RgbImage::from_fn(9, 9, |x, y| image::Rgb([x as u8, y as u8, 99]));
     let mut made = vec![
         ("a.idx", idx.to_vec()),
         ("a.idx.gz", gz.finish().unwrap()),
@@ -34,14 +34,15 @@ fn specimens() -> Vec<(&'static str, Vec<u8>)> {
     writer.add("y", &[2], &[1_i64, 2]).unwrap();
     writer.finish().unwrap();
     let png = folder.path().join("a.png");
-    image.save(&png).unwrap();
-    let jpeg = folder.path().join("a.jpg");
-    image.save(&jpeg).unwrap();
+    let pixels: Vec<u8> = (0..81).flat_map(|i| [i / 9, i % 9, 99]).collect();
+    write_png(&png, 9, 9, 3, &pixels).unwrap();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     for (name, path) in [
         ("a.npy", npy),
         ("a.npz", npz),
         ("images/a.png", png),
-        ("images/a.jpg", jpeg),
+        ("images/a.jpg", kept.join("colour.jpg")),
+        ("images/a.jpg", kept.join("progressive.jpg")),
     ] {
         made.push((name, fs::read(path).unwrap()));
     }

@@ -13,6 +13,7 @@ mod lipschitz;
 mod nearest_adversarial;
 mod onnx;
 mod parts;
+mod picture;
 mod pictures;
 mod pipes;
 mod proofs;

@@ -1,14 +1,13 @@
 //! Pictures of adversarial tests: of every shape that is an image, exact or with a note.
 
-use image::DynamicImage;
-
 use deepconcolic_dataset::arrays::NpzReader;
 
 use super::bed::{Bed, IMAGES, Left};
 use super::onnx::{Channels, IMAGE, images, twin};
+use super::picture::Picture;
 
 /// The adversarial tests of a run with their pictures, one after the other.
-fn pictures(run: &Left) -> Vec<(Vec<f32>, DynamicImage)> {
+fn pictures(run: &Left) -> Vec<(Vec<f32>, Picture)> {
     let folder = run.0.join("adversarial");
     let mut file = NpzReader::open(&folder.join("adversarial.npz")).unwrap();
     let x = file.read::<f32>("x").unwrap();
@@ -19,7 +18,7 @@ fn pictures(run: &Left) -> Vec<(Vec<f32>, DynamicImage)> {
     let rows = x.values.chunks(each).enumerate();
     rows.map(|(row, x)| {
         let name = format!("{:06}-{}-as-{}.png", test[row], truth[row], label[row]);
-        (x.to_vec(), image::open(folder.join(name)).unwrap())
+        (x.to_vec(), Picture::read(&folder.join(name)))
     })
     .collect()
 }
@@ -79,11 +78,7 @@ fn small_images_of_three_channels_have_exact_pictures_wherever_their_channels_ar
         let all = pictures(&run);
         assert!(!all.is_empty());
         for (x, picture) in all {
-            let picture = picture.into_rgb8();
-            assert_eq!(
-                (picture.height() as usize, picture.width() as usize),
-                (height, width)
-            );
+            assert_eq!(picture.size, [height, width, depth]);
             for (row, column, channel) in (0..height * width * depth)
                 .map(|i| (i / (width * depth), i / depth % width, i % depth))
             {
@@ -91,7 +86,7 @@ fn small_images_of_three_channels_have_exact_pictures_wherever_their_channels_ar
                     Channels::Last => (row * width + column) * depth + channel,
                     _ => (channel * height + row) * width + column,
                 };
-                let level = picture.get_pixel(column as u32, row as u32)[channel];
+                let level = picture.levels[(row * width + column) * depth + channel];
                 assert_eq!((f32::from(level) / 255.0).to_bits(), x[at].to_bits());
             }
         }
@@ -108,8 +103,11 @@ fn a_grid_that_sixteen_bits_hold_gets_such_pictures() {
     let all = pictures(&run);
     assert!(!all.is_empty());
     for (x, picture) in all {
-        let picture = picture.into_luma16().into_raw();
-        let values = picture.iter().map(|&level| f32::from(level) / 65535.0);
+        assert_eq!(picture.bits, 16);
+        let values = picture
+            .levels
+            .iter()
+            .map(|&level| f32::from(level) / 65535.0);
         assert!(
             values
                 .zip(&x)
@@ -126,8 +124,8 @@ fn pictures_that_are_not_exactly_the_tests_say_by_how_much() {
         let run = bed.run(out, IMAGES, &[&SEARCH[..], more].concat());
         let mut off = 0.0_f64;
         for (x, picture) in pictures(&run) {
-            let picture = picture.into_luma8().into_raw();
-            for (level, x) in picture.iter().zip(x) {
+            assert_eq!(picture.bits, 8);
+            for (level, x) in picture.levels.iter().zip(x) {
                 off = off.max((f64::from(*level) / 255.0 - f64::from(x)).abs());
             }
         }

@@ -1,28 +1,9 @@
-//! The pixels of PNG and JPEG files, as bytes of grey or of red, green, blue.
+//! The images of a folder, one after another, as bytes of grey or of red, green, blue.
 
 use std::path::Path;
 
-use image::{DynamicImage, ImageReader, Limits};
-
+use super::decode::Image;
 use crate::error::DatasetError;
-
-/// Larger images are not what networks take, and a few bytes can claim them.
-const LONGEST_SIDE: u32 = 8192;
-const MAX_MEMORY: u64 = 256 << 20;
-
-fn decode(path: &Path) -> Result<DynamicImage, DatasetError> {
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(LONGEST_SIDE);
-    limits.max_image_height = Some(LONGEST_SIDE);
-    limits.max_alloc = Some(MAX_MEMORY);
-    let mut reader = ImageReader::open(path)
-        .and_then(ImageReader::with_guessed_format)
-        .map_err(DatasetError::reading(path))?;
-    reader.limits(limits);
-    reader
-        .decode()
-        .map_err(|error| DatasetError::malformed(path, format!("not a usable image: {error}")))
-}
 
 /// Images one after another, height x width x channels. One channel while all are grey, then three.
 #[derive(Default)]
@@ -36,8 +17,8 @@ pub(super) struct Pixels {
 impl Pixels {
     /// Decodes a file and adds it; all must have one size.
     pub(super) fn push(&mut self, path: &Path) -> Result<(), DatasetError> {
-        let image = decode(path)?;
-        let (height, width) = (image.height() as usize, image.width() as usize);
+        let image = Image::read(path)?;
+        let (height, width) = (image.height, image.width);
         if self.channels == 0 {
             (self.height, self.width, self.channels) = (height, width, 1);
         }
@@ -48,33 +29,20 @@ impl Pixels {
             );
             return Err(DatasetError::malformed(path, detail));
         }
-        check_exact(path, &image)?;
-        let grey = !image.color().has_color();
-        if !grey && self.channels == 1 {
+        if image.channels == 3 && self.channels == 1 {
             self.channels = 3;
-            self.values = self.values.iter().flat_map(|&value| [value; 3]).collect();
+            self.values = in_colours(&self.values);
         }
-        if self.channels == 1 {
-            self.values.extend(image.to_luma8().into_raw());
+        if image.channels == self.channels {
+            self.values.extend(image.values);
         } else {
-            self.values.extend(image.to_rgb8().into_raw());
+            self.values.extend(in_colours(&image.values));
         }
         Ok(())
     }
 }
 
-/// Refuses what would be lost in bytes of grey or red, green, blue.
-fn check_exact(path: &Path, image: &DynamicImage) -> Result<(), DatasetError> {
-    let refuse = |detail: &str| Err(DatasetError::malformed(path, detail));
-    let opaque = match image {
-        DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_) => true,
-        DynamicImage::ImageLumaA8(pixels) => pixels.pixels().all(|pixel| pixel.0[1] == u8::MAX),
-        DynamicImage::ImageRgba8(pixels) => pixels.pixels().all(|pixel| pixel.0[3] == u8::MAX),
-        _ => return refuse("has more than 8 bits a channel; convert it to 8 bits"),
-    };
-    if opaque {
-        Ok(())
-    } else {
-        refuse("is partly transparent; flatten it onto a background")
-    }
+/// Grey as red, green and blue.
+fn in_colours(grey: &[u8]) -> Vec<u8> {
+    grey.iter().flat_map(|&value| [value; 3]).collect()
 }
