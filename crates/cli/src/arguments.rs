@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic::{DataSettings, ModelSettings, Rule};
+use deepconcolic::{DataSettings, FailOn, FailUnder, Gates, ModelSettings, Rule};
 
 use crate::exit::Failure;
 
 /// How the model is read.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
 pub struct ModelArguments {
     /// The network: an ONNX file; weights may lie beside it
     pub model: PathBuf,
@@ -17,7 +18,8 @@ pub struct ModelArguments {
         long,
         value_name = "M[,M...]",
         value_delimiter = ',',
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        hide_short_help = true
     )]
     pub mean: Option<Vec<f64>>,
     /// Then divide by this: one number, or one for each channel
@@ -25,11 +27,17 @@ pub struct ModelArguments {
         long,
         value_name = "S[,S...]",
         value_delimiter = ',',
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        hide_short_help = true
     )]
     pub std: Option<Vec<f64>>,
     /// Shape of one input, for a model that leaves it open (for example 1,3,32,32)
-    #[arg(long, value_name = "D,D,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "D,D,...",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     pub input_shape: Option<Vec<usize>>,
 }
 
@@ -47,15 +55,16 @@ impl ModelArguments {
 
 /// How data are read.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
 pub struct DataArguments {
     /// The data: .npz (x, y), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
     #[arg(long)]
     pub data: PathBuf,
     /// Divide the data by this (default: 255 for 8-bit data, 1 otherwise)
-    #[arg(long, value_name = "DIVISOR")]
+    #[arg(long, value_name = "DIVISOR", hide_short_help = true)]
     pub scale: Option<f32>,
     /// Use only the first N samples
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub limit: Option<usize>,
 }
 
@@ -72,12 +81,89 @@ impl DataArguments {
 
 /// How the model's outputs are read.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
 pub struct DecisionArguments {
     /// What the model's answer is: argmax, threshold:T (one output: class 1 where it is at least T), or
     /// within:D (a regression: off by more than D is wrong); default: argmax of several outputs,
     /// threshold:0.5 for one that is a Sigmoid
-    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "RULE",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub decision: Option<Rule>,
+}
+
+/// What a result must come to.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Gates")]
+pub struct CoverageGates {
+    /// Exit with 1 if less than this many percent of what can be covered is: 95, or nc=95,kmnc=30
+    #[arg(
+        long,
+        value_name = "PCT|C=PCT,...",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    fail_under: Vec<FailUnder>,
+}
+
+impl CoverageGates {
+    /// As plain data.
+    pub fn gates(&self) -> Gates {
+        Gates {
+            fail_under: self.fail_under.clone(),
+            fail_on: Vec::new(),
+        }
+    }
+}
+
+/// What a run must come to.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Gates")]
+pub struct RunGates {
+    #[command(flatten)]
+    coverage: CoverageGates,
+    /// Exit with 1 if there is an adversarial test, a refuted property, or anything open
+    #[arg(long, value_name = "adversarial|refuted|open", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// The same as --fail-on adversarial
+    #[arg(long, hide_short_help = true)]
+    fail_on_adversarial: bool,
+}
+
+impl RunGates {
+    /// As plain data.
+    pub fn gates(&self) -> Gates {
+        let mut gates = self.coverage.gates();
+        let adversarial = (self.fail_on_adversarial).then_some(FailOn::Adversarial);
+        for fail_on in self.fail_on.iter().copied().chain(adversarial) {
+            if !gates.fail_on.contains(&fail_on) {
+                gates.fail_on.push(fail_on);
+            }
+        }
+        gates
+    }
+}
+
+/// A number as people write it: 0.03, or 8/255.
+pub fn number(text: &str) -> Option<f64> {
+    let number: f64 = match text.split_once('/') {
+        None => text.trim().parse().ok()?,
+        Some((above, below)) => {
+            let (above, below): (f64, f64) =
+                (above.trim().parse().ok()?, below.trim().parse().ok()?);
+            above / below
+        }
+    };
+    number.is_finite().then_some(number)
+}
+
+/// A distance as people write it.
+pub fn distance(text: &str) -> Result<f64, String> {
+    let number = number(text).filter(|number| *number >= 0.0);
+    number.ok_or_else(|| "must be a number of at least 0, for example 0.03 or 8/255".into())
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.
@@ -85,9 +171,10 @@ const MAX_THREADS: usize = 1024;
 
 /// How many threads work.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Limits")]
 pub struct ThreadArguments {
     /// Threads to use (default: all cores); the result does not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'j', long, value_name = "N")]
     pub threads: Option<usize>,
 }
 
@@ -106,5 +193,20 @@ impl ThreadArguments {
             .build()
             .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))?;
         Ok(pool.install(work))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_may_be_fractions() {
+        assert_eq!(number("8/255"), Some(8.0 / 255.0));
+        assert_eq!(number(" 0.03 "), Some(0.03));
+        for bad in ["", "/", "8/", "1/0", "0/0", "a/b", "8/255/2", "inf"] {
+            assert_eq!(number(bad), None, "{bad}");
+        }
+        assert!(distance("-1").is_err() && distance("3").is_ok());
     }
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_report::Text;
+use deepconcolic::CheckReport;
+use deepconcolic_report::{Busy, Text, json};
+use serde::Serialize;
 
 use crate::arguments::ThreadArguments;
 use crate::exit::Status;
@@ -17,16 +19,43 @@ pub struct Check {
     /// Check against this model instead of the one that the folder names
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     threads: ThreadArguments,
+}
+
+/// What was found, and whether it is good.
+#[derive(Serialize)]
+struct Judged {
+    passes: bool,
+    #[serde(flatten)]
+    report: CheckReport,
 }
 
 impl Check {
     /// Checks, and says what was found.
     pub fn run(&self) -> Outcome {
         let check = || deepconcolic::check(&self.folder, self.model.as_deref());
+        let busy = Busy::with(format!("checking {}", self.folder.display()));
         let report = self.threads.run(check)??;
-        report.text(&mut exit::output())?;
-        Ok(Status::of(report.holds()))
+        drop(busy);
+        let holds = report.holds();
+        if self.json {
+            json(
+                &Judged {
+                    passes: holds,
+                    report,
+                },
+                &mut exit::output(),
+            )?;
+        } else {
+            report.text(&mut exit::output())?;
+        }
+        if !holds {
+            exit::annotate("check", &format!("{} does not hold", self.folder.display()));
+        }
+        Ok(Status::of(holds))
     }
 }

@@ -5,45 +5,65 @@ use deepconcolic::{CriterionSettings, LipschitzName, Radius, ScopeName};
 use deepconcolic_criteria::{ALL, Parameters};
 use deepconcolic_geometry::Norm;
 
+use crate::arguments::number;
 use crate::exit::Failure;
+
+/// The heading of options about the search region.
+pub const SEARCH: &str = "Where to search";
 
 /// Knobs of criteria.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What to test")]
 pub struct CriterionArguments {
     /// nc: a neuron counts when v exceeds T, instead of u >= 0
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "T",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     threshold: Option<f64>,
     /// nc: `DeepXplore`'s form: a layer's outputs scaled to 0..1, one requirement a channel
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     scaled: bool,
     /// nc: count the logits as neurons too, as the paper's figures do
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     with_logits: bool,
     /// kmnc: sections of a neuron's range
-    #[arg(long, value_name = "K", default_value_t = Parameters::SECTIONS)]
+    #[arg(long, value_name = "K", default_value_t = Parameters::SECTIONS, hide_short_help = true)]
     sections: usize,
     /// tknc: how many neurons of a layer are its top
-    #[arg(long, value_name = "K", default_value_t = Parameters::TOP)]
+    #[arg(long, value_name = "K", default_value_t = Parameters::TOP, hide_short_help = true)]
     top: usize,
     /// vsc, svc, vvc: a value changes when it grows by this factor (default: 2; 5 for the condition
     /// of vvc)
-    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "S",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     sigma: Option<f64>,
     /// Pair criteria: whose signs must not change: all of the layer's, or the decision's field's
-    #[arg(long, value_enum, default_value_t = ScopeArgument::Layer)]
+    #[arg(long, value_enum, default_value_t = ScopeArgument::Layer, hide_short_help = true)]
     ssc_scope: ScopeArgument,
     /// lipschitz: the constant c, or `max` to search the largest (default: 10; in run: max)
-    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "C",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     constant: Option<String>,
     /// lipschitz: compare all logits, or that of the seed's label
-    #[arg(long, value_enum, default_value_t = OutputArgument::All)]
+    #[arg(long, value_enum, default_value_t = OutputArgument::All, hide_short_help = true)]
     lipschitz_output: OutputArgument,
-    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = ratio_norm_help())]
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = ratio_norm_help(), hide_short_help = true)]
     ratio_norm: Norm,
-    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = norm_help())]
+    #[arg(long, value_name = "NORM", value_parser = norm, default_value_t = Norm::default(), help = norm_help(), help_heading = SEARCH)]
     norm: Norm,
-    /// The radius of the region round each seed, in units of the domain's width, or `none`
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    /// How far from its seed a test may lie, in units of the domain's width (0.03, 8/255), or `none`
+    #[arg(long, value_name = "R", allow_hyphen_values = true, help_heading = SEARCH)]
     radius: Option<String>,
     /// Require only these layers, by name or number (for pairs: of the decisions)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
@@ -74,11 +94,11 @@ fn norm(name: &str) -> Result<Norm, String> {
 
 /// A radius as the user gives it.
 fn radius(text: &str) -> Result<Option<f64>, Failure> {
-    match text.parse::<f64>() {
+    match number(text) {
         _ if text == "none" => Ok(None),
-        Ok(radius) if radius.is_finite() && radius >= 0.0 => Ok(Some(radius)),
+        Some(radius) if radius >= 0.0 => Ok(Some(radius)),
         _ => Err(Failure::Usage(format!(
-            "--radius must be a number of at least 0, or none, not `{text}`"
+            "--radius must be a number of at least 0 (for example 0.03 or 8/255), or none, not `{text}`"
         ))),
     }
 }

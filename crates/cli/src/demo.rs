@@ -22,7 +22,7 @@ const FOLDER: &str = "deepconcolic-demo";
 #[derive(Args)]
 pub struct Demo {
     /// The folder to write to (default: deepconcolic-demo, or the next free one)
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 

@@ -21,21 +21,26 @@ pub struct Eval {
     #[command(flatten)]
     decision: DecisionArguments,
     /// The .npy file to write: one row a sample
-    #[arg(long, value_name = "Y.npy")]
+    #[arg(short, long, value_name = "Y.npy", help_heading = "Output")]
     out: PathBuf,
     /// Write this output of the model (default: the first floating-point one)
-    #[arg(long, value_name = "NAME", conflicts_with = "layer")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "layer",
+        help_heading = "What to write"
+    )]
     output: Option<String>,
     /// Write this hidden layer, by name or by number (the input is layer 1), after its activation
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "What to write")]
     layer: Option<String>,
     /// With --layer: write its pre-activations u
-    #[arg(long, requires = "layer")]
+    #[arg(long, requires = "layer", help_heading = "What to write")]
     pre: bool,
     #[command(flatten)]
     threads: ThreadArguments,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 

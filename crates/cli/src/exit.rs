@@ -1,17 +1,87 @@
 //! Exit codes, and how results and errors reach the user: the one place that knows all of these.
 
 use std::fmt::Arguments;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
+use clap::ValueEnum;
 use deepconcolic::{Error, Event};
 use deepconcolic_dataset::write::is_standard_output;
+use deepconcolic_report::annotation;
 
 /// What the help says about exit codes.
-pub const HELP: &str = "Exit codes: 0 done, 1 a gate or check failed, 2 bad usage or input, \
-                        3 internal error, 130 interrupted (with the run saved)";
+pub const HELP: &str = "\
+Exit codes: 0 done, 1 a gate or check failed, 2 bad usage or input, 3 internal error,
+            130 interrupted (with the run saved)
+
+Options can stand in deepconcolic.toml, or in pyproject.toml under [tool.deepconcolic]: `deepconcolic config show`.";
+
+/// Whether output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// What the user said about the whole program.
+#[derive(Debug, Default)]
+pub struct Manner {
+    /// About colours.
+    pub colour: Colour,
+    /// The command line, with what the configuration added to it.
+    pub command: Vec<String>,
+}
+
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+/// Sets what the user said, once.
+pub fn set_manner(manner: Manner) {
+    // There is one command line.
+    let _ = MANNER.set(manner);
+}
+
+/// The command line as it took effect.
+pub fn command_line() -> Vec<String> {
+    match MANNER.get() {
+        Some(manner) if !manner.command.is_empty() => manner.command.clone(),
+        _ => deepconcolic::command_line(),
+    }
+}
+
+/// Whether what is said, or told beside it, has colours.
+pub fn colours(said: bool) -> bool {
+    let terminal = if said {
+        io::stdout().is_terminal()
+    } else {
+        io::stderr().is_terminal()
+    };
+    match MANNER.get().map(|manner| manner.colour).unwrap_or_default() {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+/// How many characters fit in a line of the terminal.
+pub fn width() -> usize {
+    let given = std::env::var("COLUMNS").ok();
+    given.and_then(|c| c.parse().ok()).unwrap_or(80)
+}
+
+/// Tells whoever runs this on GitHub what failed, where annotations are read.
+pub fn annotate(title: &str, message: &str) {
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {
+        tell(format_args!("{}", annotation(title, message)));
+    }
+}
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,9 +214,17 @@ impl<W: Write> Write for Output<W> {
     }
 }
 
-/// Tells the user something on standard error; if nobody reads that, it is no reason to stop.
+/// Tells the user something on standard error; if nobody reads that, it is no reason to stop. A line that shows
+/// progress there makes way.
 pub fn tell(words: Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{words}");
+    let mut err = io::stderr().lock();
+    let clear = if err.is_terminal() { "\r\x1b[2K" } else { "" };
+    let _ = writeln!(err, "{clear}{words}");
+}
+
+/// Says something on standard output, where a closed pipe is no reason to stop.
+pub fn say(words: Arguments<'_>) {
+    let _ = writeln!(output(), "{words}");
 }
 
 /// Runs a command and turns whatever happens into an exit code.

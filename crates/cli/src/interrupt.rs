@@ -20,7 +20,7 @@ pub fn listen() -> Result<Cancel, Failure> {
         }
         cancel.cancel();
         tell(format_args!(
-            "\nstopping; once more to stop without saving the results"
+            "\nstopping and saving; once more to stop at once (`deepconcolic resume` then goes on from the journal)"
         ));
     };
     match ctrlc::set_handler(handler) {

@@ -2,21 +2,28 @@
 
 mod arguments;
 mod check;
+mod config;
 mod coverage;
 mod criteria;
 mod demo;
 mod eval;
 mod exit;
+mod explain;
 mod inspect;
 mod interrupt;
 mod merge;
 mod replay;
+mod resume;
 mod run;
+mod shell;
+mod shown;
+mod suite;
 mod verify;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use exit::{Failure, Status};
 
@@ -27,6 +34,17 @@ use exit::{Failure, Status};
 #[derive(Parser)]
 #[command(name = "deepconcolic", version, arg_required_else_help = true, after_help = exit::HELP)]
 struct Arguments {
+    /// Colours: auto, always or never; `NO_COLOR` is respected
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    color: exit::Colour,
     #[command(subcommand)]
     command: Command,
 }
@@ -38,14 +56,27 @@ enum Command {
     Eval(eval::Eval),
     Coverage(Box<coverage::Coverage>),
     Run(Box<run::Run>),
+    Resume(resume::Resume),
     Merge(merge::Merge),
     Replay(replay::Replay),
     Verify(verify::Verify),
     Check(check::Check),
+    Suite(suite::Suite),
+    Criteria(explain::Criteria),
+    Config(config::Config),
+    Completions(shell::Completions),
+    #[command(hide = true)]
+    Man(shell::Man),
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    exit::guard(start)
+}
+
+fn start() -> Outcome {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let all = config::complete(&Arguments::command(), given.clone())?;
+    let arguments = match Arguments::try_parse_from(&all) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are answers, not errors; printing can fail only on a closed pipe.
@@ -55,20 +86,33 @@ fn main() -> ExitCode {
             } else {
                 Status::Done
             };
-            return status.into();
+            return Ok(status);
         }
     };
-    exit::guard(|| match arguments.command {
+    let words = all.iter().filter(|_| all != given);
+    exit::set_manner(exit::Manner {
+        colour: arguments.color,
+        command: words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+    });
+    match arguments.command {
         Command::Inspect(inspect) => inspect.run(),
         Command::Eval(eval) => eval.run(),
         Command::Coverage(coverage) => coverage.run(),
         Command::Demo(demo) => demo.run(),
         Command::Run(run) => run.run(),
+        Command::Resume(resume) => resume.run(),
         Command::Merge(merge) => merge.run(),
         Command::Replay(replay) => replay.run(),
         Command::Verify(verify) => verify.run(),
         Command::Check(check) => check.run(),
-    })
+        Command::Suite(suite) => suite.run(),
+        Command::Criteria(criteria) => criteria.run(),
+        Command::Config(config) => config.run(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Man(man) => man.run(Arguments::command()),
+    }
 }
 
 /// What every command returns.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic_report::{Saved, form};
+use deepconcolic_report::{Look, Saved, form};
 
 use crate::arguments::ThreadArguments;
 use crate::exit::{Failure, Status, tell_notes};
@@ -22,7 +22,7 @@ pub struct Merge {
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// Print nothing but errors
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
     threads: ThreadArguments,
@@ -37,7 +37,7 @@ impl Merge {
             out: self.out.clone(),
             parts: self.parts.clone(),
             model: self.model.clone(),
-            command: deepconcolic::command_line(),
+            command: exit::command_line(),
         };
         let summary = self
             .threads
@@ -46,7 +46,7 @@ impl Merge {
             summary: &summary,
             folder: Some(&self.out),
         };
-        let mut reporter = (form.reporter)();
+        let mut reporter = (form.reporter)(&Look::default());
         reporter.finish(&saved, &mut exit::output(), &mut io::stderr())?;
         Ok(Status::Done)
     }

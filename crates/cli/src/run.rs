@@ -1,20 +1,20 @@
 //! `run`: makes the tests that are missing.
 
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use deepconcolic::{
-    Cancel, Event, Job, ORACLES, OnDamage, Partition, SeedRequest, Session, Stop, Summary,
-};
+use deepconcolic::{Cancel, Job, Listener, ORACLES, OnDamage, Partition, SeedRequest, Session};
 use deepconcolic_criteria::Parameters;
-use deepconcolic_report::{ALL as FORMS, Form, Reporter, Saved, form};
+use deepconcolic_report::ALL as FORMS;
 
-use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
-use crate::criteria::{self, CriterionArguments, section};
-use crate::exit::{Failure, Status, tell_notes};
-use crate::{Outcome, exit, interrupt};
+use crate::Outcome;
+use crate::arguments::{
+    DataArguments, DecisionArguments, ModelArguments, RunGates, ThreadArguments, distance,
+};
+use crate::criteria::{self, CriterionArguments, SEARCH, section};
+use crate::exit::{self, Failure};
+use crate::shown::{OUTPUT, ShownArguments};
 
 /// Make the tests that are missing: a suite that meets the requirements, checked and replayable
 #[derive(Args, Clone)]
@@ -30,160 +30,117 @@ pub struct Run {
     pub data: DataArguments,
     #[command(flatten)]
     pub decision: DecisionArguments,
-    /// A criterion by name (see --help for all of them)
+    /// A criterion by name (`deepconcolic criteria` explains them)
     #[arg(
+        short,
         long,
         value_name = "C",
         required_unless_present = "requirements",
-        conflicts_with = "requirements"
+        conflicts_with = "requirements",
+        help_heading = TESTED
     )]
     pub criterion: Option<String>,
     /// Requirements of your own: a .dr file, or a .vnnlib file (also .gz)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = TESTED)]
     pub requirements: Option<PathBuf>,
     /// The folder to write to; new or empty, unless --resume is given
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: PathBuf,
-    /// Go on with the run in the folder
-    #[arg(long)]
+    /// Go on with the run in the folder; `deepconcolic resume DIR` needs no other options
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub resume: bool,
     /// With --resume: where the journal is damaged, go on from the rounds before that
-    #[arg(long, requires = "resume")]
+    #[arg(long, requires = "resume", help_heading = OUTPUT, hide_short_help = true)]
     pub accept_loss: bool,
     /// Start from the first N inputs that the network gets right (default: 1000)
-    #[arg(long, value_name = "N", conflicts_with = "seed_index")]
+    #[arg(long, value_name = "N", conflicts_with = "seed_index", help_heading = SEARCH)]
     pub seeds: Option<usize>,
     /// Start from these inputs, by their numbers in the data, from 0
-    #[arg(long, value_name = "I,J", value_delimiter = ',')]
+    #[arg(long, value_name = "I,J", value_delimiter = ',', help_heading = SEARCH, hide_short_help = true)]
     pub seed_index: Option<Vec<usize>>,
     /// Search these boxes instead of balls round the seeds: .npz (lower, upper) or .json
-    #[arg(long, value_name = "FILE", conflicts_with = "radius")]
+    #[arg(long, value_name = "FILE", conflicts_with = "radius", help_heading = SEARCH, hide_short_help = true)]
     pub region: Option<PathBuf>,
     /// How near a reference an adversarial test must be (default: as --radius without a value)
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = distance, help_heading = SEARCH, hide_short_help = true)]
     pub adversarial_radius: Option<f64>,
     /// What tests are judged by (see --help for all of them)
-    #[arg(long, value_name = "ORACLE", default_value_t = Job::default().oracle)]
+    #[arg(long, value_name = "ORACLE", default_value_t = Job::default().oracle, help_heading = TESTED, hide_short_help = true)]
     pub oracle: String,
     /// Real inputs that tests are judged by (default: the data)
-    #[arg(long, value_name = "DATA")]
+    #[arg(long, value_name = "DATA", help_heading = INPUT, hide_short_help = true)]
     pub reference: Option<PathBuf>,
     /// Only tests this similar to their seed: ssim:S with S from 0 to 1
-    #[arg(long, value_name = "ssim:S")]
+    #[arg(long, value_name = "ssim:S", help_heading = SEARCH, hide_short_help = true)]
     pub validity: Option<String>,
     /// How to search: cascade, paper (Algorithm 1 as written) or random
-    #[arg(long, value_name = "S", default_value = "cascade")]
+    #[arg(long, value_name = "S", default_value = "cascade", help_heading = SEARCH, hide_short_help = true)]
     pub strategy: String,
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
-    #[arg(long, value_name = "STEPS")]
+    #[arg(long, value_name = "STEPS", help_heading = SEARCH)]
     pub quantise: Option<u32>,
     /// Also look for what is nearest to the seeds: of every covered requirement on one input the nearest witness
     /// (nearest.npz), of every seed with adversarial tests the nearest adversarial input (nearest-adversarial/)
-    #[arg(long)]
+    #[arg(long, help_heading = TESTED, hide_short_help = true)]
     pub minimise: bool,
     /// Do not try to prove that what is left open cannot be met
-    #[arg(long)]
+    #[arg(long, help_heading = LIMITS)]
     pub no_proofs: bool,
     /// Stop after this time: 90, 60s, 10m, 2h or none
     #[arg(
         long,
         value_name = "TIME",
         default_value = "10m",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = LIMITS
     )]
     pub budget: String,
     /// Stop after so many passes through the network, forward and backward
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = LIMITS, hide_short_help = true)]
     pub max_executions: Option<usize>,
     /// Bounds for nbc, snac, kmnc come from these data, or from a saved profile (default: the first
     /// tenth of the data)
-    #[arg(long, value_name = "DATA")]
+    #[arg(long, value_name = "DATA", help_heading = INPUT, hide_short_help = true)]
     pub profile: Option<PathBuf>,
     /// The domain of every input element (default: 0..1 for images, else the observed ranges)
-    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true, help_heading = INPUT, hide_short_help = true)]
     pub domain: Option<String>,
     /// Look only for part I of N of the requirements, I from 1: `merge` joins what N such runs found
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", help_heading = TESTED, hide_short_help = true)]
     pub partition: Option<Partition>,
     /// Seed of the random numbers
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, help_heading = SEARCH, hide_short_help = true)]
     pub rng_seed: u64,
-    /// Exit with 1 if less than this many percent are covered
-    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
-    pub fail_under: Option<f64>,
-    /// Exit with 1 if there is an adversarial test
-    #[arg(long)]
-    pub fail_on_adversarial: bool,
-    /// Print nothing but errors: --format quiet
-    #[arg(long)]
-    pub quiet: bool,
-    /// Print run.json instead of the summary: --format json
-    #[arg(long)]
-    pub json: bool,
-    /// The form in which the run is shown (see --help for all of them; default: text)
-    #[arg(long, value_name = "FORM", conflicts_with_all = ["quiet", "json"])]
-    pub format: Option<String>,
+    #[command(flatten)]
+    pub gates: RunGates,
+    #[command(flatten)]
+    pub shown: ShownArguments,
     #[command(flatten)]
     pub criterion_parameters: CriterionArguments,
     #[command(flatten)]
     pub threads: ThreadArguments,
 }
 
+const INPUT: &str = "Input";
+const TESTED: &str = "What to test";
+const LIMITS: &str = "Limits";
+
 impl Run {
     /// Runs, saves and reports.
     pub fn run(&self) -> Outcome {
-        let (job, form) = (self.job()?, self.form()?);
-        let cancel = interrupt::listen()?;
-        self.gate()?;
-        let mut reporter = (form.reporter)();
-        let work = || self.work(job, &cancel, reporter.as_mut());
-        let summary = self.threads.run(work)??;
-        let saved = Saved {
-            summary: &summary,
-            folder: Some(&self.out),
-        };
-        reporter.finish(&saved, &mut exit::output(), &mut io::stderr())?;
-        Ok(self.status(&summary))
-    }
-
-    fn work(
-        &self,
-        job: Job,
-        cancel: &Cancel,
-        reporter: &mut dyn Reporter,
-    ) -> Result<Summary, Failure> {
-        let mut listen = |event: Event| {
-            tell_notes(&event);
-            reporter.event(&event);
-        };
-        let mut session = if self.resume {
+        let job = self.job()?;
+        let open = |cancel: &Cancel, listen: &mut Listener<'_>| {
+            if !self.resume {
+                return Session::create(job, &self.out, cancel, listen);
+            }
             let on_damage = if self.accept_loss {
                 OnDamage::Drop
             } else {
                 OnDamage::Refuse
             };
-            Session::resume(job, &self.out, on_damage, cancel, &mut listen)?
-        } else {
-            Session::create(job, &self.out, cancel, &mut listen)?
+            Session::resume(job, &self.out, on_damage, cancel, listen)
         };
-        session.run(&mut listen)?;
-        Ok(session.save()?)
-    }
-
-    fn form(&self) -> Result<&'static Form, Failure> {
-        let name = match (self.format.as_deref(), self.json, self.quiet) {
-            (Some(name), ..) => name,
-            (None, true, _) => "json",
-            (None, false, true) => "quiet",
-            (None, false, false) => return Ok(&FORMS[0]),
-        };
-        form(name).ok_or_else(|| {
-            let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
-            Failure::Usage(format!(
-                "--format: there is no form `{name}`; there are {}",
-                names.join(", ")
-            ))
-        })
+        self.shown.show(&self.out, &self.threads, open)
     }
 
     /// What is asked, as the library takes it.
@@ -217,45 +174,18 @@ impl Run {
             domain: self.domain.clone(),
             rng_seed: self.rng_seed,
             partition: self.partition,
-            needs_verdicts: self.fail_on_adversarial,
-            command: deepconcolic::command_line(),
+            gates: self.gates.gates(),
+            command: exit::command_line(),
             ..Job::default()
         })
     }
 
     /// The constant of the criterion lipschitz; it searches the largest unless one is given.
     fn constant(&self) -> Result<Option<f64>, Failure> {
-        let without = (!self.is_property()).then_some(Parameters::CONSTANT);
+        let named = |name: &str| name.eq_ignore_ascii_case("lipschitz");
+        let is_lipschitz = self.criterion.as_deref().is_some_and(named);
+        let without = (!is_lipschitz).then_some(Parameters::CONSTANT);
         self.criterion_parameters.constant(without)
-    }
-
-    fn gate(&self) -> Result<(), Failure> {
-        match self.fail_under {
-            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Failure::Usage(format!(
-                "--fail-under must be a percentage from 0 to 100, not {percent}"
-            ))),
-            Some(_) if self.is_property() => Err(Failure::Usage(
-                "--fail-under is about coverage, and lipschitz is a property: refuted, proven or open".into(),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn is_property(&self) -> bool {
-        self.criterion.as_deref() == Some("lipschitz")
-    }
-
-    fn status(&self, summary: &Summary) -> Status {
-        let short = self
-            .fail_under
-            .is_some_and(|least| summary.coverage * 100.0 < least);
-        let gate = short
-            || (self.fail_on_adversarial
-                && summary.adversarial.as_ref().is_some_and(|a| a.count > 0));
-        match &summary.stop {
-            stop if stop == Stop::Interrupted.name() => Status::Interrupted,
-            _ => Status::of(!gate),
-        }
     }
 }
 
@@ -287,7 +217,7 @@ fn similarity(text: &str) -> Result<f64, Failure> {
 }
 
 /// A time as the user gives it.
-fn duration(text: &str) -> Result<Option<Duration>, Failure> {
+pub fn duration(text: &str) -> Result<Option<Duration>, Failure> {
     if text == "none" {
         return Ok(None);
     }

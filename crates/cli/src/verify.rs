@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deepconcolic::VerifyJob;
-use deepconcolic_report::Text;
+use deepconcolic_report::{Busy, Text, json};
 
 use crate::arguments::{ModelArguments, ThreadArguments};
 use crate::exit::{Status, tell_notes};
@@ -18,11 +18,14 @@ pub struct Verify {
     /// The property: a .vnnlib file, plain or gzip
     property: PathBuf,
     /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = VerifyJob::TIMEOUT)]
+    #[arg(long, value_name = "SECONDS", default_value_t = VerifyJob::TIMEOUT, help_heading = "Limits")]
     timeout: f64,
     /// Write the answer, its certificate or counterexample, and a copy of the property into this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    json: bool,
     #[command(flatten)]
     threads: ThreadArguments,
 }
@@ -38,12 +41,18 @@ impl Verify {
         if self.out.is_some() {
             job.can_be_stored()?;
         }
+        let busy = Busy::with(format!("deciding {}", self.property.display()));
         let answer = self
             .threads
             .run(|| job.run(&mut |event| tell_notes(&event)))??;
+        drop(busy);
         // Before anything is printed: whoever reads the first line may close the pipe.
         if let Some(folder) = &self.out {
             answer.write(folder)?;
+        }
+        if self.json {
+            json(&answer, &mut exit::output())?;
+            return Ok(Status::Done);
         }
         if answer.counterexample.is_some() {
             for note in answer.notes.iter().chain(&answer.reason) {

@@ -1,24 +1,118 @@
 //! Criteria by name.
 
-use deepconcolic_criteria::{ALL, Criterion, Polarity};
+use deepconcolic_criteria::{ALL, Criterion, Family, Polarity};
+use deepconcolic_language::Quantifier;
 use deepconcolic_record::Summary;
 
 use crate::error::Error;
+use crate::settings::Settings;
 
-/// What a witness of a requirement means in a run; requirements of a file say it one by one.
+/// What a witness of a requirement means in a run. A file may hold goals and properties; it is then one of goals.
 pub fn polarity(summary: &Summary) -> Polarity {
-    let name = summary.settings["criterion"].as_str();
-    let criterion = name.and_then(deepconcolic_criteria::find);
-    criterion.map_or_else(Polarity::default, Criterion::polarity)
+    match &summary.properties {
+        Some(some) if some.total == summary.requirements.total => Polarity::Property,
+        _ => Polarity::Goal,
+    }
 }
 
-/// The criterion of a name given by the user.
+/// What a witness of one requirement means. A criterion speaks for all of its requirements; those of a file say it
+/// one by one, and a property of the verification competition asks for what should not be.
+pub fn polarity_of(
+    settings: &Settings,
+    family: &dyn Family,
+    group: usize,
+    slot: usize,
+) -> Polarity {
+    let name = settings.criterion.as_deref();
+    if let Some(criterion) = name.and_then(deepconcolic_criteria::find) {
+        return criterion.polarity();
+    }
+    let file = settings.requirements.as_ref().map_or("", |file| &file.name);
+    let is_forall = || {
+        let requirement = family.requirement(group, slot);
+        requirement.is_ok_and(|r| r.quantifier == Quantifier::Forall)
+    };
+    if is_competition(file) || is_forall() {
+        Polarity::Property
+    } else {
+        Polarity::Goal
+    }
+}
+
+/// Whether a file of requirements is a property of the verification competition, by its name.
+pub fn is_competition(file: &str) -> bool {
+    file.strip_suffix(".gz")
+        .unwrap_or(file)
+        .ends_with(".vnnlib")
+}
+
+/// The criterion of a name given by the user, in capitals or not.
 pub fn find(name: &str) -> Result<&'static dyn Criterion, Error> {
-    deepconcolic_criteria::find(name).ok_or_else(|| {
+    deepconcolic_criteria::find(&name.to_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = ALL.iter().map(|c| c.name()).collect();
+        let meant = match nearest(name, &names) {
+            Some(meant) => format!("did you mean `{meant}`? "),
+            None => String::new(),
+        };
         Error::Request(format!(
-            "there is no criterion `{name}`; there are {}",
+            "there is no criterion `{name}`; {meant}there are {}",
             names.join(", ")
         ))
     })
+}
+
+/// The name that was probably meant, if one is near.
+pub fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
+    let given = given.to_lowercase();
+    let distances = names.iter().map(|name| (edits(&given, name), *name));
+    let (distance, name) = distances.min()?;
+    (distance <= 1 + name.len() / 4 && distance < name.len()).then_some(name)
+}
+
+/// How many characters must be added, removed, replaced or swapped with their neighbour to make one word another.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_capitals_and_near_ones_are_suggested() {
+        assert_eq!(find("NC").map(|c| c.name()).ok(), Some("nc"));
+        assert_eq!(find("Lipschitz").map(|c| c.name()).ok(), Some("lipschitz"));
+        for (given, meant) in [
+            ("kmcn", "kmnc"),
+            ("lipshitz", "lipschitz"),
+            ("saftey", "safety"),
+            ("sssc", "ssc"),
+        ] {
+            let message = find(given).err().unwrap().to_string();
+            let words = format!("did you mean `{meant}`?");
+            assert!(message.contains(&words), "{message}");
+        }
+        let message = find("coverage").err().unwrap().to_string();
+        assert!(!message.contains("did you mean"), "{message}");
+    }
+
+    #[test]
+    fn files_of_the_competition_are_known_by_their_names() {
+        assert!(is_competition("a/b.vnnlib") && is_competition("b.vnnlib.gz"));
+        assert!(!is_competition("b.dr") && !is_competition("b.vnnlib.txt"));
+    }
 }

@@ -11,6 +11,7 @@ use deepconcolic_criteria::{Parameters, Partition, Rule};
 use deepconcolic_geometry::Norm;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::gate::Gates;
 use crate::oracle;
 use crate::settings::{CriterionSettings, DataSettings, LipschitzName, ModelSettings, ScopeName};
 
@@ -79,8 +80,9 @@ pub struct Job {
     pub partition: Option<Partition>,
     /// Seed of the random numbers.
     pub rng_seed: u64,
-    /// Refuse a model whose answer nobody has said how to read, since no test could be found adversarial.
-    pub needs_verdicts: bool,
+    /// What the run must come to. A model whose answer nobody has said how to read is refused where adversarial
+    /// tests are asked about.
+    pub gates: Gates,
     /// How the run was asked for, in words, for its record: a command line, for example.
     pub command: Vec<String>,
 }
@@ -161,7 +163,7 @@ impl Default for Job {
             domain: None,
             partition: None,
             rng_seed: 0,
-            needs_verdicts: false,
+            gates: Gates::default(),
             command: Vec::new(),
         }
     }

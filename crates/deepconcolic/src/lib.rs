@@ -56,6 +56,7 @@ mod error;
 mod eval;
 mod event;
 mod folder;
+mod gate;
 mod inspect;
 mod job;
 mod merge;
@@ -69,6 +70,7 @@ mod requirements;
 mod samples;
 mod session;
 mod settings;
+mod suite;
 mod two_inputs;
 mod verify;
 
@@ -81,7 +83,9 @@ pub use deepconcolic_criteria::{Partition, Polarity};
 /// How outputs are read.
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
-pub use deepconcolic_record::{OnDamage, RunFolder, SlopeSummary, Spread, State, Summary, Times};
+pub use deepconcolic_record::{
+    GateSummary, OnDamage, RunFolder, SlopeSummary, Spread, State, Summary, Times,
+};
 
 pub use audit::{CheckReport, Finding, RunFindings, check};
 pub use conclude::Conclusion;
@@ -90,19 +94,24 @@ pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
     CoverageJob, CoverageReport, CriterionReport, LayerReport, RequirementReport, share,
 };
-pub use criterion::{find as find_criterion, polarity};
+pub use criterion::{find as find_criterion, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
+pub use gate::{Account, Adversarial, Counts, FailOn, FailUnder, Gates};
 pub use inspect::{HiddenLayer, Inspection, TensorReport};
 pub use job::{Job, Radius, STRATEGIES, SeedRequest};
 pub use merge::Merge;
 pub use prepare::Prepared;
+pub use replay::coverage_change::CoverageChange;
 pub use replay::{Replay, ReplayReport};
-pub use session::{Cancel, Listener, Session};
+pub use session::{Cancel, Listener, Resumption, Session};
 pub use settings::{
     CriterionSettings, DataSettings, DomainSettings, LipschitzName, ModelSettings, RequirementText,
     ScopeName, SeedChoice, Settings, Shapes,
+};
+pub use suite::{
+    EXPORTS, ExportForm, Exported, MINIMAL, MinimalSuite, SuiteExport, SuiteMinimisation,
 };
 pub use verify::{AnswerFindings, Verification, VerifyJob};

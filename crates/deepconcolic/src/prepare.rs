@@ -65,6 +65,8 @@ impl Job {
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
         let criterion = self.criterion.as_deref().map(criterion::find).transpose()?;
+        let names: Vec<&str> = criterion.iter().map(|criterion| criterion.name()).collect();
+        self.gates.fit(&names, self.requirements.is_some())?;
         let loaded = model::load(&self.model)?;
         (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
         let digest = model::digest(&loaded);
@@ -73,8 +75,8 @@ impl Job {
         } = loaded;
         let written = self.written(&network)?;
         let decision = model::decision(self.decision, &network)?;
-        if decision.rule().is_none() && self.needs_verdicts {
-            return Err(Error::Request(format!("--fail-on-adversarial: {UNSTATED}")));
+        if decision.rule().is_none() && self.gates.needs_verdicts() {
+            return Err(Error::Request(format!("--fail-on adversarial: {UNSTATED}")));
         }
         let data = self.data.open(&network)?;
         let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
@@ -97,7 +99,7 @@ impl Job {
             data: self.data.clone(),
             samples: data.len(),
             data_sha256: hash_samples(&data),
-            criterion: self.criterion.clone(),
+            criterion: criterion.map(|criterion| criterion.name().to_owned()),
             requirements: written,
             profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,

@@ -5,6 +5,7 @@ use std::path::Path;
 use deepconcolic_language::{Property, RequirementFile, RequirementSet, Signature};
 use deepconcolic_network::Network;
 
+use crate::criterion::is_competition;
 use crate::error::Error;
 
 /// Requirements from a file.
@@ -20,8 +21,7 @@ pub fn text(path: &Path, network: &Network) -> Result<String, Error> {
     let bytes =
         std::fs::read(path).map_err(|e| Error::Request(format!("{name} cannot be read: {e}")))?;
     let in_file = |e: deepconcolic_language::Error| e.in_file(&name);
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    if plain.ends_with(".vnnlib") {
+    if is_competition(&name) {
         let property = Property::from_bytes(&bytes).map_err(in_file)?;
         let requirement = property
             .requirement(&Signature::of(network))

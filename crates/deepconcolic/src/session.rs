@@ -6,7 +6,7 @@
 mod log;
 mod stopwatch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,18 +16,22 @@ use deepconcolic_campaign::{
     Campaign, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
 };
 use deepconcolic_criteria::Means;
-use deepconcolic_record::{Journal, JournalEntry, OnDamage, RunFolder, Summary, Times};
+use deepconcolic_record::{
+    ArchiveError, Journal, JournalEntry, OnDamage, RunFolder, Summary, Times,
+};
 use serde_json::Value;
 
 use crate::conclude::{Conclusion, Ended};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::certificates::{CertificateFolder, CertificateStore, CertificatesInMemory};
-use crate::folder::{CERTIFICATES, PROFILE, profile_file, region_file};
+use crate::folder::{CERTIFICATES, NEAREST, PROFILE, profile_file, region_file};
+use crate::gate::Gates;
 use crate::job::Job;
 use crate::plan;
 use crate::prepare::Prepared;
 use crate::prove::{self, Proven, Recall};
+use crate::settings::Settings;
 use log::Log;
 pub use stopwatch::Stopwatch;
 
@@ -97,6 +101,39 @@ pub struct Session {
     cancel: Cancel,
 }
 
+/// How to go on with the run in a folder.
+#[derive(Clone, Debug)]
+pub struct Resumption {
+    /// For so many seconds more.
+    pub budget: Option<f64>,
+    /// Until so many passes were made in all.
+    pub max_executions: Option<usize>,
+    /// Where the model lies, if not where the run found it.
+    pub model: Option<PathBuf>,
+    /// Also look for what is nearest; a run that did so goes on doing so.
+    pub minimise: bool,
+    /// What to do where the journal is damaged.
+    pub on_damage: OnDamage,
+    /// What the run must come to.
+    pub gates: Gates,
+    /// How it was asked for.
+    pub command: Vec<String>,
+}
+
+impl Default for Resumption {
+    fn default() -> Self {
+        Self {
+            budget: Some(Job::BUDGET.as_secs_f64()),
+            max_executions: None,
+            model: None,
+            minimise: false,
+            on_damage: OnDamage::Refuse,
+            gates: Gates::default(),
+            command: Vec::new(),
+        }
+    }
+}
+
 /// Where a session leaves what it does, so that it can be resumed.
 enum Location<'a> {
     Memory,
@@ -140,6 +177,40 @@ impl Session {
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
         Self::start(job, &Location::Old(folder, on_damage), cancel, tell)
+    }
+
+    /// Goes on with the run in a folder for so many more seconds, with what the folder says of model, data and all
+    /// else that decides it; the model may lie elsewhere by now.
+    pub fn reopen(
+        folder: &Path,
+        more: &Resumption,
+        cancel: &Cancel,
+        tell: &mut Listener<'_>,
+    ) -> Result<Self, Error> {
+        let watch = Stopwatch::start();
+        let (settings, before) = RunFolder::settings(folder)?;
+        let settings = Settings::read(&settings).map_err(|detail| {
+            let path = folder.join("journal");
+            Error::from(ArchiveError::Damaged { path, detail })
+        })?;
+        let job = Job {
+            model: settings.model.clone(),
+            data: settings.data.clone(),
+            criterion: settings.criterion.clone(),
+            budget: more.budget.map(|seconds| before + seconds),
+            max_executions: more.max_executions,
+            minimise: more.minimise || folder.join(NEAREST).exists(),
+            gates: more.gates.clone(),
+            command: more.command.clone(),
+            ..Job::default()
+        };
+        let file = more.model.as_deref();
+        let prepared = Arc::new(Prepared::of_saved(settings, folder, file, tell)?);
+        let names: Vec<&str> = prepared.settings.criterion.as_deref().into_iter().collect();
+        let has_file = prepared.settings.requirements.is_some();
+        job.gates.fit(&names, has_file)?;
+        let place = Location::Old(folder, more.on_damage);
+        Self::begin(job, prepared, watch, &place, cancel, tell)
     }
 
     fn start(
@@ -456,6 +527,7 @@ impl Session {
             passes: self.campaign.passes(),
             minimise: self.job.minimise,
             command: self.job.command,
+            gates: self.job.gates,
             limits: Limits {
                 deadline: self.log.share_left(1.0),
                 ..self.log.limits(&flag)

@@ -82,6 +82,15 @@ impl RunFolder {
         Journal::read(&journal)
     }
 
+    /// The settings of the run in a folder, and the seconds that it took so far. Nothing is changed.
+    pub fn settings(path: &Path) -> Result<(Value, f64), ArchiveError> {
+        if !path.join(JOURNAL).exists() {
+            return Err(ArchiveError::NoRun(path.to_owned()));
+        }
+        let (settings, entries) = Journal::begun(&path.join(JOURNAL))?;
+        Ok((settings, entries.iter().map(|entry| entry.seconds).sum()))
+    }
+
     /// The folder's name.
     pub fn path(&self) -> &Path {
         &self.path

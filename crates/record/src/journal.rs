@@ -178,6 +178,13 @@ impl Journal {
         }
     }
 
+    /// The settings of a journal, and the rounds before any damage. Nothing is changed.
+    pub(crate) fn begun(path: &Path) -> Result<(Value, Vec<JournalEntry>), ArchiveError> {
+        let mut file = File::open(path).map_err(ArchiveError::io(path, "open"))?;
+        let contents = Contents::read(path, &mut file)?;
+        Ok((contents.settings, contents.entries))
+    }
+
     /// Adds a step; when this returns, it is on disk. A question that nothing came of may be lost with the
     /// machine, though not with the process: there can be thousands, and to ask again costs little.
     pub fn append(&mut self, entry: &JournalEntry) -> Result<(), ArchiveError> {

@@ -24,11 +24,13 @@ pub use nearest_adversarial::{
     write_nearest_adversarial,
 };
 pub use part::Part;
+pub use picture::Picture;
 pub use provenance::{Misfit, ProvenanceColumns};
 pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
 pub use slopes::{ConstantCounts, SlopeSummary, changes, constants, csv};
 pub use suite::SuiteTable;
 pub use summary::{
-    AdversarialSummary, Baseline, ClassSummary, Executions, LayerSummary, ModelSummary,
-    NearestAdversarialSummary, RequirementSummary, Spread, Summary, TestSummary, Times,
+    AdversarialSummary, Baseline, ClassSummary, Executions, GateSummary, LayerSummary,
+    ModelSummary, NearestAdversarialSummary, PropertySummary, RequirementSummary, Spread, Summary,
+    TestSummary, Times,
 };

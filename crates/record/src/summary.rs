@@ -48,10 +48,13 @@ pub struct Summary {
     pub accuracy: Option<f64>,
     /// How the requirements ended.
     pub requirements: RequirementSummary,
-    /// Covered requirements among all.
+    /// How those of them ended that are properties and want no witness; none where all are goals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub properties: Option<PropertySummary>,
+    /// Covered requirements among all; of a file with goals and properties, covered goals among goals.
     #[serde(serialize_with = "finite::number")]
     pub coverage: f64,
-    /// Covered or infeasible requirements among all.
+    /// Covered or infeasible requirements among the same.
     #[serde(serialize_with = "finite::number")]
     pub resolved: f64,
     /// The same, layer by layer.
@@ -82,6 +85,9 @@ pub struct Summary {
     pub executions: Executions,
     /// Why the run ended.
     pub stop: String,
+    /// What the run had to come to, and whether it did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSummary>,
     /// What the user should know.
     pub notes: Vec<String>,
     /// SHA-256 of the files that were written with this one; of a folder, of the names and contents in it.
@@ -116,6 +122,30 @@ pub struct RequirementSummary {
     pub unresolved: usize,
     /// Covered, but only within the margin of rounding.
     pub fragile: usize,
+}
+
+/// Counts of properties: requirements that should have no witness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PropertySummary {
+    /// All of them.
+    pub total: usize,
+    /// Shown not to hold by a test.
+    pub refuted: usize,
+    /// Shown to hold in the search region by a certificate.
+    pub proven: usize,
+    /// The rest.
+    pub open: usize,
+}
+
+/// Something that a run had to come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSummary {
+    /// As it is asked for on the command line.
+    pub gate: String,
+    /// Whether the run came to it.
+    pub passes: bool,
+    /// Why.
+    pub reason: String,
 }
 
 /// Counts of one layer.

@@ -2,10 +2,14 @@
 //!
 //! To add a form for runs: a file here, a line in [`ALL`].
 
+mod busy;
 mod check;
 mod coverage;
 mod evaluation;
+mod gate;
 mod inspection;
+mod minimal_suite;
+mod pictures;
 mod progress;
 mod replay;
 mod run;
@@ -16,8 +20,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+pub use busy::Busy;
 pub use evaluation::EvaluationReport;
-pub use run::{ALL, Form, Reporter, Saved, form};
+pub use gate::{annotation, gate_line};
+pub use run::{ALL, Form, Look, Reporter, Saved, form};
 pub use summary::print as print_summary;
 
 /// A report for people.

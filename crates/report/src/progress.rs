@@ -1,71 +1,138 @@
-//! How a run looks while it works: one line that changes on a terminal, now and then a line of its own
+//! How a run looks while it works: one line that lives on a terminal, now and then a line of its own
 //! elsewhere. All of it goes to standard error.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use deepconcolic::{Event, Polarity, Progress};
+use deepconcolic::{Event, Polarity, Progress, Stage};
 
-/// Time between two updates on a terminal, and elsewhere.
-const LIVELY: Duration = Duration::from_millis(100);
+use crate::busy::{Busy, clock};
+
+/// Time between two lines where there is no terminal.
 const CALM: Duration = Duration::from_secs(5);
+/// Characters of the bar.
+const BAR: usize = 20;
 
 /// Shows progress.
 pub struct ProgressLine {
-    terminal: bool,
+    line: Busy,
     started: Instant,
     first: Option<usize>,
     shown: Option<Instant>,
+    last: Option<Progress>,
+    certificates: usize,
 }
 
 impl ProgressLine {
     /// Nothing yet.
     pub fn new() -> Self {
         Self {
-            terminal: std::io::stderr().is_terminal(),
+            line: Busy::with("reading model and data"),
             started: Instant::now(),
             first: None,
             shown: None,
+            last: None,
+            certificates: 0,
         }
     }
 
     /// Shows what is worth a line of an event.
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Progress(progress) => self.show(progress),
-            Event::Stopped(_) => self.finish(),
+            Event::Progress(progress) => {
+                self.last = Some(*progress);
+                self.show();
+            }
+            Event::Stage(stage) => {
+                if let Some(progress) = &mut self.last {
+                    progress.stage = *stage;
+                } else {
+                    self.line.say(doing(*stage).to_owned());
+                }
+            }
+            Event::Proof { certificate, .. } => {
+                self.certificates += usize::from(*certificate);
+                if self.line.is_drawn() {
+                    self.show();
+                }
+            }
+            Event::Stopped(_) => self
+                .line
+                .say("running the suite again, comparing, saving".into()),
             _ => {}
         }
     }
 
+    /// Clears the line.
+    pub fn end(&mut self) {
+        self.line.end();
+    }
+
     /// Shows where a run is, unless it was shown lately.
-    fn show(&mut self, snapshot: &Progress) {
+    fn show(&mut self) {
+        let Some(snapshot) = self.last else {
+            return;
+        };
+        if self.line.is_drawn() {
+            self.line
+                .say(live(&snapshot, self.certificates, self.started.elapsed()));
+            return;
+        }
         let first = *self.first.get_or_insert(snapshot.passes);
-        let pause = if self.terminal { LIVELY } else { CALM };
-        if self.shown.is_some_and(|at| at.elapsed() < pause) {
+        if self.shown.is_some_and(|at| at.elapsed() < CALM) {
             return;
         }
         self.shown = Some(Instant::now());
-        let rate =
-            (snapshot.passes - first) as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        let line = line(snapshot, rate);
+        let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
+        let rate = snapshot.passes.saturating_sub(first) as f64 / seconds;
         // A closed standard error is no reason to stop.
-        let mut err = std::io::stderr().lock();
-        let _ = if self.terminal {
-            write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush())
-        } else {
-            writeln!(err, "{line}")
-        };
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr().lock(),
+            format_args!("{}\n", line(&snapshot, rate)),
+        );
     }
+}
 
-    /// Clears the line.
-    fn finish(&mut self) {
-        if self.terminal && self.shown.take().is_some() {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[2K").and_then(|()| err.flush());
-        }
+/// What is done in a stage.
+fn doing(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Measure => "running the seeds",
+        Stage::Prove => "proving",
+        _ => "searching",
     }
+}
+
+/// The line of a terminal; the time so far is drawn behind it.
+fn live(s: &Progress, certificates: usize, elapsed: Duration) -> String {
+    let open = s.total.saturating_sub(s.covered);
+    let mut line = format!("{:8} ", s.stage.name());
+    // Writing to a string cannot fail.
+    let _ = match s.polarity {
+        Polarity::Goal => {
+            let share = s.covered as f64 / s.total.max(1) as f64;
+            let full = (share * BAR as f64) as usize;
+            let bar = "█".repeat(full) + &"░".repeat(BAR - full.min(BAR));
+            write!(
+                line,
+                "{bar} {:.1} % of {}, {open} open",
+                share * 100.0,
+                s.total
+            )
+        }
+        // How many are refuted is no achievement.
+        Polarity::Property => write!(line, "{} of {} refuted, {open} open", s.covered, s.total),
+    };
+    let _ = write!(line, ", {} tests", s.tests);
+    if let Some(adversarial) = s.adversarial {
+        let _ = write!(line, ", {adversarial} adversarial");
+    }
+    if certificates > 0 {
+        let _ = write!(line, ", {certificates} certificates");
+    }
+    if let Some(left) = s.left {
+        let _ = write!(line, ", of {}", clock(elapsed + left));
+    }
+    line
 }
 
 fn line(s: &Progress, rate: f64) -> String {
@@ -115,6 +182,11 @@ mod tests {
             "ascend    25.00 % of 200 covered, 12 tests, 3 adversarial, 350 passes/s, \
              700 of 1000 passes, 61 s left"
         );
+        assert_eq!(
+            live(&snapshot, 2, Duration::from_secs(9)),
+            "ascend   █████░░░░░░░░░░░░░░░ 25.0 % of 200, 150 open, 12 tests, 3 adversarial, \
+             2 certificates, of 1:10"
+        );
         let property = Progress {
             polarity: Polarity::Property,
             max_passes: None,
@@ -124,6 +196,10 @@ mod tests {
         assert_eq!(
             line(&property, 350.4),
             "ascend   50 of 200 refuted, 12 tests, 3 adversarial, 350 passes/s"
+        );
+        assert_eq!(
+            live(&property, 0, Duration::ZERO),
+            "ascend   50 of 200 refuted, 150 open, 12 tests, 3 adversarial"
         );
     }
 }

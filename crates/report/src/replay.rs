@@ -14,9 +14,32 @@ impl Text for ReplayReport {
         for finding in &self.findings {
             writeln!(out, "differs: {finding}")?;
         }
-        if self.findings.is_empty() {
-            writeln!(out, "agrees with what was saved")?;
+        if !self.regression {
+            if self.findings.is_empty() {
+                writeln!(out, "agrees with what was saved")?;
+            }
+            return Ok(());
         }
-        Ok(())
+        // All of them: whoever mends a model wants the whole list.
+        let lost = self.regressions();
+        for line in &lost {
+            writeln!(out, "{line}")?;
+        }
+        let tests = self.newly_adversarial.len();
+        match lost.len() {
+            0 if self.passes() => writeln!(
+                out,
+                "PASS regression: the model loses nothing that the suite showed"
+            ),
+            0 => writeln!(
+                out,
+                "FAIL regression: tests of the suite do not lie where they may"
+            ),
+            count => writeln!(
+                out,
+                "FAIL regression: {} requirements lost, {tests} tests newly adversarial",
+                count - tests
+            ),
+        }
     }
 }

@@ -7,7 +7,7 @@ use deepconcolic::Event;
 use deepconcolic_record::Summary;
 
 use crate::progress::ProgressLine;
-use crate::{json, summary};
+use crate::{json, pictures, summary};
 
 /// What is left of a run.
 pub struct Saved<'a> {
@@ -15,6 +15,17 @@ pub struct Saved<'a> {
     pub summary: &'a Summary,
     /// The folder, if it has one.
     pub folder: Option<&'a Path>,
+}
+
+/// How a run is to be shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// Every layer and note, and what words mean.
+    pub verbose: bool,
+    /// Small pictures of adversarial tests, as the terminal can show them.
+    pub pictures: bool,
+    /// Characters that fit in a line.
+    pub width: usize,
 }
 
 /// Shows a run.
@@ -38,7 +49,7 @@ pub struct Form {
     /// What it shows.
     pub description: &'static str,
     /// A reporter that shows a run so.
-    pub reporter: fn() -> Box<dyn Reporter>,
+    pub reporter: fn(&Look) -> Box<dyn Reporter>,
 }
 
 /// Every form; the first is the default.
@@ -46,17 +57,17 @@ pub const ALL: &[Form] = &[
     Form {
         name: "text",
         description: "a summary for people",
-        reporter: || Box::new(Text(ProgressLine::new())),
+        reporter: |look| Box::new(Text(ProgressLine::new(), *look)),
     },
     Form {
         name: "json",
         description: "the figures of run.json",
-        reporter: || Box::new(Json(ProgressLine::new())),
+        reporter: |_| Box::new(Json(ProgressLine::new())),
     },
     Form {
         name: "quiet",
-        description: "nothing but errors",
-        reporter: || Box::new(Quiet),
+        description: "nothing but errors and gates that fail",
+        reporter: |_| Box::new(Quiet),
     },
 ];
 
@@ -65,7 +76,7 @@ pub fn form(name: &str) -> Option<&'static Form> {
     ALL.iter().find(|form| form.name == name)
 }
 
-struct Text(ProgressLine);
+struct Text(ProgressLine, Look);
 
 impl Reporter for Text {
     fn event(&mut self, event: &Event) {
@@ -78,9 +89,18 @@ impl Reporter for Text {
         out: &mut dyn Write,
         err: &mut dyn Write,
     ) -> io::Result<()> {
-        summary::print(out, saved.summary)?;
+        self.0.end();
+        summary::print(out, saved.summary, &self.1)?;
         if let Some(folder) = saved.folder {
+            if self.1.pictures {
+                pictures::show(out, folder, saved.summary, self.1.width)?;
+            }
             writeln!(out, "saved in {}", folder.display())?;
+            writeln!(
+                out,
+                "next: {}",
+                summary::next_command(saved.summary, folder)
+            )?;
         }
         // Nobody may be watching.
         let _ = writeln!(err, "{:.1} s", saved.summary.time_s.total);
@@ -101,6 +121,7 @@ impl Reporter for Json {
         out: &mut dyn Write,
         _: &mut dyn Write,
     ) -> io::Result<()> {
+        self.0.end();
         json(saved.summary, out)
     }
 }

@@ -1,14 +1,21 @@
 //! The summary of a run, for people. It depends on the run alone, not on how long it took.
 
 use std::io::{self, Write};
+use std::path::Path;
 
-use deepconcolic::{Polarity, polarity};
+use deepconcolic::{Account, polarity};
 use deepconcolic_record::{
     AdversarialSummary, LayerSummary, NearestAdversarialSummary, SlopeSummary, Spread, Summary,
 };
 
-/// Prints it.
-pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+use crate::run::Look;
+
+/// Notes and layers that are shown unless all are asked for.
+const NOTES: usize = 6;
+const LAYERS: usize = 12;
+
+/// Prints it: what may be wrong first, then what came of it.
+pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<()> {
     let radius = match summary.radius {
         Some(radius) => format!("within {radius} ({}) of a seed", summary.norm),
         None => "anywhere in the search region".into(),
@@ -18,6 +25,7 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         "{}: tests {radius}, domain {}",
         summary.criterion, summary.domain
     )?;
+    print_notes(out, &summary.notes, look)?;
     if let Some(rule) = summary.decision {
         writeln!(out, "decision: {}", rule.words())?;
     }
@@ -29,7 +37,8 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
             summary.baseline.data_inputs
         )?;
     }
-    print_layers(out, summary)?;
+    print_layers(out, summary, look)?;
+    print_account(out, &Account::of_run(summary))?;
     print_slopes(out, &summary.lipschitz)?;
     let tests = &summary.tests;
     let plural = if tests.seeds == 1 { "" } else { "s" };
@@ -68,11 +77,92 @@ pub fn print(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let work = &summary.executions;
     writeln!(
         out,
-        "{} forward and {} backward passes, {} linear programs; stopped: {}",
-        work.forward, work.vjp, work.lp, summary.stop
+        "stopped: {}, after {} forward and {} backward passes, {} linear programs",
+        summary.stop, work.forward, work.vjp, work.lp
     )?;
-    for note in &summary.notes {
+    if look.verbose {
+        explain(out, summary)?;
+    }
+    Ok(())
+}
+
+/// The command that a user most likely wants next.
+pub fn next_command(summary: &Summary, folder: &Path) -> String {
+    let folder = folder.display();
+    let open = summary.requirements.unresolved;
+    match summary.stop.as_str() {
+        "interrupted" => format!("deepconcolic resume {folder}"),
+        "budget" if open > 0 => {
+            format!("deepconcolic resume {folder} --budget 20m  (time ran out with {open} open)")
+        }
+        _ => format!("deepconcolic check {folder}"),
+    }
+}
+
+fn print_notes(out: &mut dyn Write, notes: &[String], look: &Look) -> io::Result<()> {
+    let shown = if look.verbose { notes.len() } else { NOTES };
+    for note in notes.iter().take(shown) {
         writeln!(out, "note: {note}")?;
+    }
+    match notes.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, "note: and {more} more in statement.md (-v shows them)"),
+    }
+}
+
+/// How requirements ended, goals and properties apart.
+fn print_account(out: &mut dyn Write, account: &Account) -> io::Result<()> {
+    let (goals, properties) = (&account.goals, &account.properties);
+    if goals.total > 0 {
+        let share = 100.0 * goals.met as f64 / goals.feasible().max(1) as f64;
+        // Rounded down: what is short of all must not look like all.
+        let share = (share * 100.0).floor() / 100.0;
+        writeln!(
+            out,
+            "covered {} of the {} that can be ({share:.2} %); {} proven impossible, {} open",
+            goals.met,
+            goals.feasible(),
+            goals.impossible,
+            goals.open()
+        )?;
+    }
+    if properties.total > 0 {
+        writeln!(
+            out,
+            "properties: {} of {} refuted, {} proven, {} open",
+            properties.met,
+            properties.total,
+            properties.impossible,
+            properties.open()
+        )?;
+    }
+    Ok(())
+}
+
+/// What the words of the summary mean.
+fn explain(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    let words = polarity(summary);
+    writeln!(out)?;
+    for (word, meaning) in [
+        (
+            words.met(),
+            "a test of the suite shows it, and was run again",
+        ),
+        (
+            words.impossible(),
+            "a certificate shows that no input of the search region meets it",
+        ),
+        (words.open(), "neither; that it was not found says nothing"),
+        (
+            "adversarial",
+            "the network answers otherwise than for the nearest real input",
+        ),
+        (
+            "random",
+            "as many inputs drawn from the search region, for comparison",
+        ),
+    ] {
+        writeln!(out, "{word:12} {meaning}")?;
     }
     Ok(())
 }
@@ -146,9 +236,23 @@ fn print_nearest(out: &mut dyn Write, near: &NearestAdversarialSummary) -> io::R
     writeln!(out)
 }
 
-fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
-    let width = summary
-        .layers
+fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<()> {
+    let shown = if look.verbose {
+        summary.layers.len()
+    } else {
+        LAYERS
+    };
+    let mut layers: Vec<&LayerSummary> = summary.layers.iter().collect();
+    let hidden = layers.len().saturating_sub(shown);
+    if hidden > 0 {
+        // Those with most to do, in the order of the network.
+        let mut open: Vec<usize> = (0..layers.len()).collect();
+        open.sort_by_key(|&layer| std::cmp::Reverse(layers[layer].unresolved));
+        open.truncate(shown);
+        open.sort_unstable();
+        layers = open.into_iter().map(|layer| layers[layer]).collect();
+    }
+    let width = layers
         .iter()
         .map(|layer| layer.name.chars().count())
         .chain(["layer".len()])
@@ -157,13 +261,14 @@ fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let polarity = polarity(summary);
     let words = [polarity.met(), polarity.impossible(), polarity.open()];
     // Of a property no percentage says anything: nothing refuted is not nothing done.
-    let coverage = |percent: f64| match polarity {
-        Polarity::Goal => format!(" {percent:>7.2} %"),
-        Polarity::Property => String::new(),
+    let has_share = summary.properties.is_none();
+    let coverage = |percent: f64| match has_share {
+        true => format!(" {percent:>7.2} %"),
+        false => String::new(),
     };
-    let last = match polarity {
-        Polarity::Goal => format!(" {:>9}", "coverage"),
-        Polarity::Property => String::new(),
+    let last = match has_share {
+        true => format!(" {:>9}", "coverage"),
+        false => String::new(),
     };
     writeln!(
         out,
@@ -178,7 +283,7 @@ fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         infeasible: all.infeasible,
         unresolved: all.unresolved,
     };
-    for layer in summary.layers.iter().chain([&total]) {
+    for layer in layers.into_iter().chain([&total]) {
         let percent = 100.0 * layer.covered as f64 / layer.total.max(1) as f64;
         writeln!(
             out,
@@ -189,6 +294,12 @@ fn print_layers(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
             layer.infeasible,
             layer.unresolved,
             coverage(percent)
+        )?;
+    }
+    if hidden > 0 {
+        writeln!(
+            out,
+            "({hidden} more layers, with fewer unresolved; -v shows them)"
         )?;
     }
     if all.fragile > 0 {

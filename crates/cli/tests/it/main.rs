@@ -1,8 +1,10 @@
 //! The command from outside, by the real binary, and the documents that describe it.
 
 mod cli;
+mod commands;
 mod coverage;
 mod readme;
 mod run;
+mod schemas;
 mod second_checker;
 mod verify;

@@ -14,6 +14,7 @@ use crate::conclude::figures::RunRecord;
 use crate::conclude::slopes::random_share;
 use crate::error::Error;
 use crate::folder::{self, fingerprints};
+use crate::gate::Gates;
 use crate::samples;
 
 /// How the run went, as it says; what was measured on data and on random inputs, measured again.
@@ -52,7 +53,16 @@ pub fn record(
         executions: claimed.executions,
         stop: claimed.stop.clone(),
         notes: claimed.notes.clone(),
+        gates: gates(claimed, report),
         files: fingerprints::of_folder(&opened.dir)?,
+    })
+}
+
+/// What the run had to come to, as it says; whether it did is computed again.
+fn gates(claimed: &Summary, report: &mut RunFindings) -> Gates {
+    Gates::of_verdicts(&claimed.gates).unwrap_or_else(|why| {
+        report.differs(folder::SUMMARY, "gates", why, "gates that can be judged");
+        Gates::default()
     })
 }
 

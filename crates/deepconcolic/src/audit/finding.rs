@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// Something that a file says and that is not so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The file, by its name in the folder.
     pub file: String,
@@ -28,7 +30,7 @@ impl fmt::Display for Finding {
 }
 
 /// What came of an audit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RunFindings {
     /// What was checked: the scope, from what was used.
     pub scope: Vec<String>,

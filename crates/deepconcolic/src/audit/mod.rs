@@ -15,14 +15,19 @@ mod tests;
 
 pub use finding::{Finding, RunFindings};
 use judge::judge;
+pub use opened::Opened;
 
 use std::path::Path;
+
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::folder::SUMMARY;
 use crate::verify::{self, AnswerFindings};
 
 /// What came of judging a folder.
+#[derive(Serialize)]
+#[serde(tag = "of", rename_all = "lowercase")]
 pub enum CheckReport {
     /// Of a run.
     Run(RunFindings),

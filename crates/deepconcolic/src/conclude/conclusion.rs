@@ -28,6 +28,7 @@ use crate::folder::{
     ADVERSARIAL, NEAREST, NEAREST_ADVERSARIAL, REQUIREMENTS, SLOPES, STATEMENT, SUITE, SUMMARY,
     date, fingerprints,
 };
+use crate::gate::Gates;
 use crate::plan;
 use crate::prepare::Prepared;
 use crate::prove::Proven;
@@ -175,6 +176,8 @@ pub struct Ended<'a> {
     pub passes: Passes,
     pub minimise: bool,
     pub command: Vec<String>,
+    /// What the run must come to.
+    pub gates: Gates,
     pub limits: Limits<'a>,
     pub stop: Stop,
 }
@@ -240,7 +243,8 @@ impl Ended<'_> {
         let (mut baseline, answers) = self.controls(suite.len())?;
         let slopes = self.slopes(passes, &mut baseline);
         if let Some(answers) = &answers {
-            notes.extend(self.about_data(answers)?);
+            // That data cannot be right for the model matters more than all else.
+            notes.splice(0..0, self.about_data(answers)?);
         }
         let accuracy = answers
             .and_then(|answers| answers.accuracy())
@@ -262,6 +266,7 @@ impl Ended<'_> {
             },
             stop: stop.name().into(),
             notes,
+            gates: self.gates,
             files: std::collections::BTreeMap::new(),
         };
         Ok(Conclusion {

@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_check::Audit;
-use deepconcolic_criteria::{Decision, Family, Group};
+use deepconcolic_criteria::{Decision, Family, Group, Polarity};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::{
     AdversarialSummary, Baseline, ClassSummary, ConstantCounts, Executions, LayerSummary,
-    ModelSummary, NearestAdversarialTable, RequirementSummary, RequirementTable, SlopeSummary,
-    Spread, State, SuiteTable, Summary, TestSummary, Times, changes, constants,
+    ModelSummary, NearestAdversarialTable, PropertySummary, RequirementSummary, RequirementTable,
+    SlopeSummary, Spread, State, SuiteTable, Summary, TestSummary, Times, changes, constants,
 };
 use serde_json::Value;
 
 use super::nearest_adversarial;
+use crate::criterion::polarity_of;
+use crate::gate::Gates;
 use crate::settings::{Settings, hash_text};
 
 /// What the figures are computed from.
@@ -46,6 +48,8 @@ pub struct RunRecord {
     pub executions: Executions,
     pub stop: String,
     pub notes: Vec<String>,
+    /// What it had to come to.
+    pub gates: Gates,
     /// SHA-256 of the files beside `run.json`.
     pub files: BTreeMap<String, String>,
 }
@@ -66,13 +70,18 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
     let covered = audit.covered_count();
     let infeasible = infeasible(family, facts.table);
     let refuted: usize = infeasible.iter().map(BitSet::count).sum();
-    let part = |count: usize| match total {
+    let properties = properties(facts, &infeasible);
+    // Of goals and properties together no share says anything.
+    let apart = properties
+        .filter(|some| some.total < total)
+        .unwrap_or_default();
+    let part = |count: usize, of_properties: usize| match total - apart.total {
         0 => 1.0,
-        total => count as f64 / total as f64,
+        total => (count - of_properties) as f64 / total as f64,
     };
     let seeds = suite.seeds();
     let generated = suite.len() - seeds;
-    Summary {
+    let mut summary = Summary {
         schema: Summary::SCHEMA,
         tool: format!("deepconcolic {}", settings.version),
         date: record.date,
@@ -104,8 +113,9 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
             unresolved: total.saturating_sub(covered + refuted),
             fragile: audit.fragile_count(),
         },
-        coverage: part(covered),
-        resolved: part(covered + refuted),
+        properties,
+        coverage: part(covered, apart.refuted),
+        resolved: part(covered + refuted, apart.refuted + apart.proven),
         layers: layers(network, groups, &audit.covered, &infeasible),
         lipschitz: facts.slopes.to_vec(),
         constants: curve(facts.slopes),
@@ -124,11 +134,35 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         time_s: record.times,
         executions: record.executions,
         stop: record.stop,
+        gates: Vec::new(),
         notes: record.notes,
         files: record.files,
         settings_sha256: hash_text(&facts.settings_value.to_string()),
         settings: facts.settings_value.clone(),
+    };
+    summary.gates = record.gates.judge_run(&summary);
+    summary
+}
+
+/// How the properties among the requirements ended, if there are any.
+fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<PropertySummary> {
+    let mut counts = PropertySummary::default();
+    for (number, group) in facts.family.groups().iter().enumerate() {
+        for slot in group.not_required.complement().iter() {
+            let polarity = polarity_of(facts.settings, facts.family, number, slot);
+            if polarity == Polarity::Goal && facts.settings.criterion.is_some() {
+                // A criterion speaks for all of its requirements.
+                return None;
+            }
+            if polarity == Polarity::Property {
+                counts.total += 1;
+                counts.refuted += usize::from(facts.audit.covered[number].contains(slot));
+                counts.proven += usize::from(infeasible[number].contains(slot));
+            }
+        }
     }
+    counts.open = counts.total.saturating_sub(counts.refuted + counts.proven);
+    (counts.total > 0).then_some(counts)
 }
 
 /// In how many regions constants are refuted or proven, where that changes.

@@ -8,10 +8,10 @@ use std::path::Path;
 use deepconcolic_criteria::{Family, Polarity, Rule};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_geometry::{ScopeWords, SearchSpace};
-use deepconcolic_language::{Inputs, Quantifier};
+use deepconcolic_language::Inputs;
 use deepconcolic_record::{NearestAdversarialSummary, RequirementTable, State, Summary};
 
-use crate::criterion::polarity;
+use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
 use crate::settings::{LipschitzName, SeedChoice, Settings};
 
@@ -61,8 +61,8 @@ pub fn verdicts(family: &dyn Family, table: &RequirementTable, settings: &Settin
             verdicts.more += 1;
             continue;
         }
-        let forall = requirement.is_some_and(|r| r.quantifier == Quantifier::Forall);
-        let words = match (state, forall) {
+        let property = polarity_of(settings, family, group, slot) == Polarity::Property;
+        let words = match (state, property) {
             (s, true) if s == State::Covered as u8 => "refuted by a test",
             (s, true) if s == State::Infeasible as u8 => "proven",
             (s, _) if s == State::Covered as u8 => "met by a test",

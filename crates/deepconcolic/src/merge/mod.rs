@@ -18,6 +18,7 @@ use crate::conclude::Ended;
 use crate::error::Error;
 use crate::folder::certificates::{CertificateFolder, CertificateStore};
 use crate::folder::{CERTIFICATES, PROFILE, profile_file, region_file};
+use crate::gate::Gates;
 use crate::plan;
 use crate::prepare::Prepared;
 use crate::prove::Proven;
@@ -88,6 +89,7 @@ impl Merge {
             passes,
             minimise: false,
             command: self.command,
+            gates: Gates::default(),
             limits,
             stop,
         };

@@ -5,19 +5,20 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use deepconcolic_campaign::oracle::Verdict;
-use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_check::{Audit, Slot, Witnesses};
 use deepconcolic_criteria::{Decision, Family, Means, Polarity, Prediction};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_geometry::{Domain, SearchSpace};
 use deepconcolic_network::Network;
 use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
+use serde::Serialize;
 
 use super::coverage_change::CoverageChange;
 use super::nearest_adversarial;
 use super::renumbering::Renumbering;
 use super::slopes;
-use crate::criterion::polarity;
+use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::{self, profile_file, region_file};
@@ -34,12 +35,58 @@ pub struct Replay<'a> {
 }
 
 /// What a suite shows now, beside what was claimed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ReplayReport {
+    /// The model that the suite was run on.
+    pub model: String,
+    /// Whether another model was asked for: the suite then guards against losing what the run showed.
+    pub regression: bool,
     /// What was compared, then and now.
     pub lines: Vec<String>,
     /// What differs.
     pub findings: Vec<String>,
+    /// Tests that do not lie where they may, whatever the model.
+    pub misplaced: Vec<String>,
+    /// What is met now, requirement by requirement; none where requirements cannot be compared.
+    pub coverage: Option<CoverageChange>,
+    /// Tests that are adversarial now and were not.
+    pub newly_adversarial: Vec<usize>,
+    /// Tests that were adversarial and are not now.
+    pub no_longer_adversarial: Vec<usize>,
+}
+
+impl ReplayReport {
+    /// Whether it passes: the run's own model must show just what was saved, another one must lose nothing: no goal
+    /// that was covered, no property that no test refuted, and no test may become adversarial.
+    pub fn passes(&self) -> bool {
+        if self.regression {
+            self.misplaced.is_empty() && self.regressions().is_empty()
+        } else {
+            self.findings.is_empty()
+        }
+    }
+
+    /// Everything that the other model loses, each in a line of its own.
+    pub fn regressions(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Some(change) = &self.coverage {
+            all.extend(
+                change
+                    .lost
+                    .iter()
+                    .map(|name| format!("no longer covered: {name}")),
+            );
+            all.extend(
+                change
+                    .refuted
+                    .iter()
+                    .map(|name| format!("newly refuted: {name}")),
+            );
+        }
+        let tests = self.newly_adversarial.iter();
+        all.extend(tests.map(|test| format!("newly adversarial: test {test}")));
+        all
+    }
 }
 
 /// What was saved.
@@ -163,11 +210,14 @@ impl Replay<'_> {
             decision: &decision,
             data: data.as_ref(),
         };
-        self.compare(&saved, &bench, &mut out, &mut findings)?;
-        Ok(ReplayReport {
-            lines: out,
-            findings,
-        })
+        let mut report = ReplayReport {
+            model: model.model.display().to_string(),
+            regression: self.model.is_some() && !same_model,
+            ..ReplayReport::default()
+        };
+        self.compare(&saved, &bench, &mut report, &mut out, &mut findings)?;
+        (report.lines, report.findings) = (out, findings);
+        Ok(report)
     }
 
     fn summary(&self) -> Result<Summary, Error> {
@@ -193,6 +243,7 @@ impl Replay<'_> {
         &self,
         saved: &Saved,
         bench: &Bench<'_>,
+        report: &mut ReplayReport,
         out: &mut Vec<String>,
         findings: &mut Vec<String>,
     ) -> Result<(), Error> {
@@ -244,9 +295,14 @@ impl Replay<'_> {
             out.push(format!("requirements not compared: {why}"));
         } else {
             let now = RequirementTable::new(family.as_ref(), &audit);
-            let change = CoverageChange::between(family.as_ref(), &then, &now)
+            let polarity = |slot: &Slot| {
+                let (group, slot) = (slot.group as usize, slot.slot as usize);
+                polarity_of(settings, family.as_ref(), group, slot)
+            };
+            let change = CoverageChange::between(family.as_ref(), &then, &now, &polarity)
                 .map_err(|why| self.damaged(folder::REQUIREMENTS, why))?;
             coverage(saved, &change, bench.same_model, out, findings)?;
+            report.coverage = Some(change);
             slopes::compare(
                 &saved.summary.lipschitz,
                 (network, bench.same_model),
@@ -257,8 +313,18 @@ impl Replay<'_> {
             );
         }
         labels(saved, &audit, &means, out, findings)?;
-        places(saved, &rows, &space, findings);
-        self.verdicts(saved, bench, &space, &audit.predictions, out, findings)
+        places(saved, &rows, &space, &mut report.misplaced);
+        findings.extend(report.misplaced.iter().cloned());
+        let found = self.verdicts(saved, bench, &space, &audit.predictions, out, findings)?;
+        let adversarial = |verdict: Option<&u8>| verdict == Some(&(Verdict::Adversarial as u8));
+        for test in differing(&saved.suite.verdict, &found) {
+            if adversarial(found.get(test)) {
+                report.newly_adversarial.push(test);
+            } else if adversarial(saved.suite.verdict.get(test)) && !found.is_empty() {
+                report.no_longer_adversarial.push(test);
+            }
+        }
+        Ok(())
     }
 
     fn space(
@@ -298,7 +364,7 @@ struct Bench<'a> {
 }
 
 impl Replay<'_> {
-    /// What the oracle says of the tests now, and of the nearest adversarial inputs.
+    /// What the oracle says of the tests now, and of the nearest adversarial inputs; nothing where it cannot judge.
     fn verdicts(
         &self,
         saved: &Saved,
@@ -307,10 +373,10 @@ impl Replay<'_> {
         predictions: &[Prediction],
         out: &mut Vec<String>,
         findings: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<u8>, Error> {
         let (network, decision) = (bench.network, bench.decision);
         if decision.rule().is_none() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let references = match &saved.settings.reference {
             Some(path) => saved.settings.data.open_as(path, network).ok(),
@@ -318,7 +384,7 @@ impl Replay<'_> {
         };
         let Some(references) = references else {
             out.push("verdicts not judged again: the reference data are not readable".to_owned());
-            return Ok(());
+            return Ok(Vec::new());
         };
         let court = Court {
             settings: &saved.settings,
@@ -350,7 +416,7 @@ impl Replay<'_> {
             nearest_adversarial::compare(self.dir, &saved.renumbering, &court, &references)?;
         out.extend(nearest.lines);
         findings.extend(nearest.findings);
-        Ok(())
+        Ok(found)
     }
 }
 
@@ -384,6 +450,12 @@ fn coverage(
         findings.push(format!(
             "coverage {} of {} was claimed",
             claimed.covered, claimed.total
+        ));
+    }
+    if !same_model && change.proven > 0 {
+        out.push(format!(
+            "{} requirements are proven of the run's own model; of this one nothing is proven here",
+            change.proven
         ));
     }
     findings.extend(change.findings(same_model));

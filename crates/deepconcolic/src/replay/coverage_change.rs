@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::{Family, Group};
+use deepconcolic_criteria::{Family, Group, Polarity};
 use deepconcolic_record::{RequirementTable, State};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 const NAMED: usize = 50;
 
 /// What a suite covers now, beside what it was said to cover.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CoverageChange {
     /// Requirements.
     pub total: usize,
@@ -19,12 +19,18 @@ pub struct CoverageChange {
     pub then: usize,
     /// Covered now.
     pub now: usize,
-    /// Requirements that were covered and are not now.
+    /// Goals that were covered and are not now.
     pub lost: Vec<String>,
-    /// Requirements that are covered now and were not.
+    /// Goals that are covered now and were not.
     pub gained: Vec<String>,
-    /// Requirements that are covered as claimed, by other tests.
+    /// Properties that a test refutes now and none did.
+    pub refuted: Vec<String>,
+    /// Properties that a test refuted and none does now.
+    pub no_longer_refuted: Vec<String>,
+    /// Requirements that are met as claimed, by other tests.
     pub by_other_tests: Vec<String>,
+    /// How many were proven: impossible goals, or properties that hold. Proofs are about the run's own model.
+    pub proven: usize,
 }
 
 /// The tests that show each covered requirement.
@@ -36,12 +42,16 @@ impl CoverageChange {
         family: &dyn Family,
         then: &RequirementTable,
         now: &RequirementTable,
+        polarity: &dyn Fn(&Slot) -> Polarity,
     ) -> Result<Self, String> {
+        let is_proven = |state: &&u8| **state == State::Infeasible as u8;
+        let proven = then.state.iter().filter(is_proven).count();
         let (then, now) = (covered(family, then)?, covered(family, now)?);
         let label = |slot: &Slot| family.label(slot.group as usize, slot.slot as usize);
-        let without = |a: &Covered, b: &Covered| {
+        let without = |a: &Covered, b: &Covered, wanted: Polarity| {
             let missing = a.keys().filter(|slot| !b.contains_key(slot));
-            missing.map(label).collect::<Vec<String>>()
+            let meant = missing.filter(|slot| polarity(slot) == wanted);
+            meant.map(label).collect::<Vec<String>>()
         };
         let other = then
             .iter()
@@ -50,9 +60,12 @@ impl CoverageChange {
             total: family.groups().iter().map(Group::total).sum(),
             then: then.len(),
             now: now.len(),
-            lost: without(&then, &now),
-            gained: without(&now, &then),
+            lost: without(&then, &now, Polarity::Goal),
+            gained: without(&now, &then, Polarity::Goal),
+            refuted: without(&now, &then, Polarity::Property),
+            no_longer_refuted: without(&then, &now, Polarity::Property),
             by_other_tests: other.map(|(slot, _)| label(slot)).collect(),
+            proven,
         })
     }
 
@@ -70,7 +83,12 @@ impl CoverageChange {
             }
         };
         add(&self.lost, "that were covered are not covered now");
+        add(&self.refuted, "that no test refuted are refuted now");
         add(&self.gained, "that were not covered are covered now");
+        add(
+            &self.no_longer_refuted,
+            "that were refuted are not refuted now",
+        );
         if same_model {
             add(
                 &self.by_other_tests,
@@ -111,7 +129,10 @@ mod tests {
             now: 70,
             lost: (0..60).map(|n| format!("a:{n}")).collect(),
             gained: vec!["b:1".into(), "b:2".into(), "b:3".into()],
+            refuted: Vec::new(),
+            no_longer_refuted: Vec::new(),
             by_other_tests: vec!["c:4".into()],
+            proven: 0,
         };
         let findings = change.findings(false);
         assert_eq!(findings.len(), 2, "{findings:?}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use deepconcolic_check::{Bound, Certificate, Digest, Expectation, check, hex, sha256};
 use deepconcolic_formats::LoadOptions;
+use serde::Serialize;
 
 use super::folder::{
     AnswerRecord, BoxEnds, CERTIFICATE, COUNTEREXAMPLE, PROPERTIES, RECORD, property_name, read,
@@ -18,7 +19,7 @@ use crate::model;
 const ROUNDING: f64 = 1e-5;
 
 /// What was found out about a folder.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerFindings {
     /// The verdict that the folder holds.
     pub verdict: String,

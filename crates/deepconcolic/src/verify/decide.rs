@@ -28,19 +28,22 @@ pub struct VerifyJob {
 }
 
 /// An answer, with everything that shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Verification {
     /// `sat`, `unsat` or `unknown`.
     pub verdict: &'static str,
     /// The counterexample of a `sat`: inputs and outputs, as the competition writes them.
     pub counterexample: Option<String>,
     /// The certificate of an `unsat`.
+    #[serde(skip)]
     pub certificate: Option<Vec<u8>>,
     /// What must be said with the verdict.
     pub notes: Vec<String>,
     /// Why the verdict is `unknown`, where there is a reason other than time.
     pub reason: Option<String>,
+    #[serde(skip)]
     property: Vec<u8>,
+    #[serde(skip)]
     record: AnswerRecord,
 }
 

@@ -1,0 +1,189 @@
+//! What commands print as JSON is what the schemas in the documentation say.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where a value is not what a schema says, by the parts of JSON Schema that the schemas here use.
+fn faults(schema: &Value, value: &Value, at: &str, faults_found: &mut Vec<String>) {
+    let mut fault = |what: String| faults_found.push(format!("{at}: {what}"));
+    let is = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("{at}: the schema has a type `{other}`"),
+    };
+    match &schema["type"] {
+        Value::String(name) if !is(name) => fault(format!("{value} is no {name}")),
+        Value::Array(names) if !names.iter().any(|name| is(name.as_str().unwrap())) => {
+            fault(format!("{value} is none of {names:?}"));
+        }
+        _ => {}
+    }
+    if let Some(allowed) = schema["enum"].as_array()
+        && !allowed.contains(value)
+    {
+        fault(format!("{value} is none of {allowed:?}"));
+    }
+    if let Some(fields) = value.as_object() {
+        for name in schema["required"].as_array().into_iter().flatten() {
+            if !fields.contains_key(name.as_str().unwrap()) {
+                fault(format!("{name} is missing"));
+            }
+        }
+        for (name, field) in fields {
+            match schema["properties"].get(name) {
+                Some(inner) => faults(inner, field, &format!("{at}.{name}"), faults_found),
+                None if schema["additionalProperties"] == false => {
+                    faults_found.push(format!("{at}: {name} is not in the schema"));
+                }
+                None => {}
+            }
+        }
+    }
+    for (number, item) in value.as_array().into_iter().flatten().enumerate() {
+        faults(
+            &schema["items"],
+            item,
+            &format!("{at}[{number}]"),
+            faults_found,
+        );
+    }
+}
+
+/// The faults of a value by a schema of the documentation.
+fn against(schema: &str, value: &Value) -> Vec<String> {
+    let path = root().join(format!("docs/schemas/{schema}.json"));
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let mut found = Vec::new();
+    faults(&schema, value, "", &mut found);
+    found
+}
+
+/// Holds what a command prints against a schema; the exit code may be 0 or 1.
+fn holds(schema: &str, arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_deepconcolic"))
+        .current_dir(root())
+        .args(arguments)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code().is_some_and(|code| code < 2),
+        "{arguments:?}: {errors}"
+    );
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = against(schema, &value);
+    assert!(found.is_empty(), "{arguments:?}: {found:#?}");
+    value
+}
+
+const MODEL: &str = "testdata/mlp.onnx";
+const DATA: &str = "testdata/data_mlp.npz";
+
+#[test]
+fn every_command_prints_what_its_schema_says() {
+    let folder = TempDir::new().unwrap();
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
+    holds("inspect", &["inspect", MODEL, "--json"]);
+    holds(
+        "eval",
+        &[
+            "eval",
+            MODEL,
+            "--data",
+            DATA,
+            "-o",
+            &name("y.npy"),
+            "--json",
+        ],
+    );
+    let measured = [
+        "coverage", MODEL, "--data", DATA, "-c", "nc", "-c", "ssc", "--json", "-",
+    ];
+    holds(
+        "coverage",
+        &[&measured[..], &["--open", "2", "--print", "1"]].concat(),
+    );
+    for (criterion, radius) in [
+        ("nc", "0.2"),
+        ("safety", "0.01"),
+        ("lipschitz", "0.05"),
+        ("ssc", "0.2"),
+    ] {
+        let out = name(criterion);
+        let run = [
+            "run", MODEL, "--data", DATA, "-c", criterion, "--radius", radius, "--seeds", "2",
+        ];
+        let rest = [
+            "--max-executions",
+            "600",
+            "--fail-on",
+            "adversarial,open",
+            "--json",
+            "-o",
+            &out,
+        ];
+        let printed = holds("run", &[&run[..], &rest].concat());
+        assert_eq!(printed["gates"].as_array().unwrap().len(), 2);
+        let judged = holds("check", &["check", &out, "--json"]);
+        assert_eq!(
+            (&judged["of"], &judged["passes"]),
+            (&"run".into(), &true.into())
+        );
+        let replayed = holds("replay", &["replay", &out, "--json"]);
+        assert_eq!(replayed["findings"], serde_json::json!([]));
+    }
+    holds(
+        "minimal-suite",
+        &["suite", "minimise", &name("nc"), "--json"],
+    );
+    let property = name("p.vnnlib");
+    let inputs: String = (0..4)
+        .map(|i| format!("(declare-const X_{i} Real)"))
+        .collect();
+    let outputs: String = (0..3)
+        .map(|i| format!("(declare-const Y_{i} Real)"))
+        .collect();
+    let ends: String = (0..4)
+        .map(|i| format!("(assert (>= X_{i} 0.4))(assert (<= X_{i} 0.41))"))
+        .collect();
+    for (limit, verdict) in [("-1000000.0", "sat"), ("1000000.0", "unsat")] {
+        let text = format!("{inputs}{outputs}{ends}(assert (>= Y_0 {limit}))");
+        std::fs::write(&property, text).unwrap();
+        let out = name(verdict);
+        let answer = holds(
+            "verify",
+            &["verify", MODEL, &property, "--json", "-o", &out],
+        );
+        assert_eq!(answer["verdict"], verdict);
+        let judged = holds("check", &["check", &out, "--json"]);
+        assert_eq!(judged["of"], "answer");
+    }
+}
+
+#[test]
+fn the_schemas_refuse_what_is_not_so() {
+    let good = serde_json::json!({"verdict": "sat", "counterexample": "((X_0 1))", "notes": [], "reason": null});
+    assert_eq!(against("verify", &good), [""; 0]);
+    for (field, value) in [
+        ("verdict", serde_json::json!("maybe")),
+        ("counterexample", serde_json::json!(3)),
+        ("notes", serde_json::json!([1])),
+        ("more", serde_json::json!(1)),
+    ] {
+        let mut bad = good.clone();
+        bad[field] = value;
+        assert_eq!(against("verify", &bad).len(), 1, "{field}");
+    }
+}
