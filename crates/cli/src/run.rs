@@ -43,15 +43,8 @@ pub struct Run {
     /// Requirements of your own: a .dr file, or a .vnnlib file (also .gz)
     #[arg(long, value_name = "FILE", help_heading = TESTED)]
     pub requirements: Option<PathBuf>,
-    /// The folder to write to; new or empty, unless --resume is given
-    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
-    pub out: PathBuf,
-    /// Go on with the run in the folder; `deepconcolic resume DIR` needs no other options
-    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
-    pub resume: bool,
-    /// With --resume: where the journal is damaged, go on from the rounds before that
-    #[arg(long, requires = "resume", help_heading = OUTPUT, hide_short_help = true)]
-    pub accept_loss: bool,
+    #[command(flatten)]
+    pub criterion_parameters: CriterionArguments,
     /// Start from the first N inputs that the network gets right (default: 1000)
     #[arg(long, value_name = "N", conflicts_with = "seed_index", help_heading = SEARCH)]
     pub seeds: Option<usize>,
@@ -112,13 +105,20 @@ pub struct Run {
     #[arg(long, value_name = "S", default_value_t = 0, help_heading = SEARCH, hide_short_help = true)]
     pub rng_seed: u64,
     #[command(flatten)]
-    pub gates: RunGates,
+    pub threads: ThreadArguments,
+    /// The folder to write to; new or empty, unless --resume is given
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    pub out: PathBuf,
+    /// Go on with the run in the folder; `deepconcolic resume DIR` needs no other options
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
+    pub resume: bool,
+    /// With --resume: where the journal is damaged, go on from the rounds before that
+    #[arg(long, requires = "resume", help_heading = OUTPUT, hide_short_help = true)]
+    pub accept_loss: bool,
     #[command(flatten)]
     pub shown: ShownArguments,
     #[command(flatten)]
-    pub criterion_parameters: CriterionArguments,
-    #[command(flatten)]
-    pub threads: ThreadArguments,
+    pub gates: RunGates,
 }
 
 const INPUT: &str = "Input";

@@ -14,14 +14,14 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 /// The line, as long as this lives.
 pub struct Busy {
-    text: Arc<Mutex<String>>,
+    text: Arc<Mutex<(String, Option<Duration>)>>,
     drawing: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Busy {
     /// Says what is being done, if standard error is a terminal.
     pub fn with(text: impl Into<String>) -> Self {
-        let text = Arc::new(Mutex::new(text.into()));
+        let text = Arc::new(Mutex::new((text.into(), None)));
         let drawing = std::io::stderr().is_terminal().then(|| {
             let (end, ended) = channel();
             let shared = Arc::clone(&text);
@@ -34,12 +34,16 @@ impl Busy {
                         _ => break,
                     }
                     pause = FRAME;
-                    let text = shared
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clone();
+                    let said = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (text, whole) = said.clone();
+                    drop(said);
+                    let whole = whole.map(|whole| format!(" of {}", clock(whole)));
+                    let whole = whole.unwrap_or_default();
                     let spin = SPINNER[frame % SPINNER.len()];
-                    draw(&format!("{spin} {text} {}", clock(started.elapsed())));
+                    draw(&format!(
+                        "{spin} {text} {}{whole}",
+                        clock(started.elapsed())
+                    ));
                 }
                 draw("");
             });
@@ -53,9 +57,9 @@ impl Busy {
         self.drawing.is_some()
     }
 
-    /// Says something else from now on.
-    pub fn say(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    /// Says something else from now on, and how much time there is in all, if that is known.
+    pub fn say(&self, text: String, whole: Option<Duration>) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = (text, whole);
     }
 
     /// Clears the line and ends it.
@@ -106,7 +110,7 @@ mod tests {
     #[test]
     fn a_line_ends_whatever_was_said() {
         let mut busy = Busy::with("working");
-        busy.say("still working".into());
+        busy.say("still working".into(), None);
         busy.end();
         assert!(!busy.is_drawn());
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use deepconcolic::{Event, Polarity, Progress, Stage};
 
-use crate::busy::{Busy, clock};
+use crate::busy::Busy;
 
 /// Time between two lines where there is no terminal.
 const CALM: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ impl ProgressLine {
                 if let Some(progress) = &mut self.last {
                     progress.stage = *stage;
                 } else {
-                    self.line.say(doing(*stage).to_owned());
+                    self.line.say(doing(*stage).to_owned(), None);
                 }
             }
             Event::Proof { certificate, .. } => {
@@ -58,7 +58,7 @@ impl ProgressLine {
             }
             Event::Stopped(_) => self
                 .line
-                .say("running the suite again, comparing, saving".into()),
+                .say("running the suite again, comparing, saving".into(), None),
             _ => {}
         }
     }
@@ -74,8 +74,8 @@ impl ProgressLine {
             return;
         };
         if self.line.is_drawn() {
-            self.line
-                .say(live(&snapshot, self.certificates, self.started.elapsed()));
+            let whole = snapshot.left.map(|left| self.started.elapsed() + left);
+            self.line.say(live(&snapshot, self.certificates), whole);
             return;
         }
         let first = *self.first.get_or_insert(snapshot.passes);
@@ -103,7 +103,7 @@ fn doing(stage: Stage) -> &'static str {
 }
 
 /// The line of a terminal; the time so far is drawn behind it.
-fn live(s: &Progress, certificates: usize, elapsed: Duration) -> String {
+fn live(s: &Progress, certificates: usize) -> String {
     let open = s.total.saturating_sub(s.covered);
     let mut line = format!("{:8} ", s.stage.name());
     // Writing to a string cannot fail.
@@ -128,9 +128,6 @@ fn live(s: &Progress, certificates: usize, elapsed: Duration) -> String {
     }
     if certificates > 0 {
         let _ = write!(line, ", {certificates} certificates");
-    }
-    if let Some(left) = s.left {
-        let _ = write!(line, ", of {}", clock(elapsed + left));
     }
     line
 }
@@ -183,9 +180,9 @@ mod tests {
              700 of 1000 passes, 61 s left"
         );
         assert_eq!(
-            live(&snapshot, 2, Duration::from_secs(9)),
+            live(&snapshot, 2),
             "ascend   █████░░░░░░░░░░░░░░░ 25.0 % of 200, 150 open, 12 tests, 3 adversarial, \
-             2 certificates, of 1:10"
+             2 certificates"
         );
         let property = Progress {
             polarity: Polarity::Property,
@@ -198,7 +195,7 @@ mod tests {
             "ascend   50 of 200 refuted, 12 tests, 3 adversarial, 350 passes/s"
         );
         assert_eq!(
-            live(&property, 0, Duration::ZERO),
+            live(&property, 0),
             "ascend   50 of 200 refuted, 150 open, 12 tests, 3 adversarial"
         );
     }
