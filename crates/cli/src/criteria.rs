@@ -69,7 +69,7 @@ pub struct CriterionArguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     layers: Vec<String>,
     /// Require only these neurons: LAYER:I,J,... (may be given again for another layer)
-    #[arg(long, value_name = "LAYER:I,J")]
+    #[arg(long, value_name = "LAYER:I,J", hide_short_help = true)]
     neurons: Vec<String>,
 }
 

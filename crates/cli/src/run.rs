@@ -30,7 +30,8 @@ pub struct Run {
     pub data: DataArguments,
     #[command(flatten)]
     pub decision: DecisionArguments,
-    /// A criterion by name (`deepconcolic criteria` explains them)
+    /// A criterion by name (`deepconcolic criteria` explains them); those that look at one input may be given
+    /// several times, for one suite
     #[arg(
         short,
         long,
@@ -39,7 +40,7 @@ pub struct Run {
         conflicts_with = "requirements",
         help_heading = TESTED
     )]
-    pub criterion: Option<String>,
+    pub criterion: Vec<String>,
     /// Requirements of your own: a .dr file, or a .vnnlib file (also .gz)
     #[arg(long, value_name = "FILE", help_heading = TESTED)]
     pub requirements: Option<PathBuf>,
@@ -154,7 +155,7 @@ impl Run {
             model: self.model.settings(),
             data: self.data.settings(),
             decision: self.decision.decision,
-            criterion: self.criterion.clone(),
+            criterion: (!self.criterion.is_empty()).then(|| self.criterion.join(",")),
             requirements: self.requirements.clone(),
             parameters: self.criterion_parameters.settings(self.constant()?),
             seeds,
@@ -183,7 +184,7 @@ impl Run {
     /// The constant of the criterion lipschitz; it searches the largest unless one is given.
     fn constant(&self) -> Result<Option<f64>, Failure> {
         let named = |name: &str| name.eq_ignore_ascii_case("lipschitz");
-        let is_lipschitz = self.criterion.as_deref().is_some_and(named);
+        let is_lipschitz = self.criterion.iter().any(|name| named(name));
         let without = (!is_lipschitz).then_some(Parameters::CONSTANT);
         self.criterion_parameters.constant(without)
     }

@@ -15,6 +15,10 @@ use crate::{Outcome, interrupt};
 pub const OUTPUT: &str = "Output";
 
 /// How a run is shown.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct ShownArguments {

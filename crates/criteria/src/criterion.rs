@@ -92,6 +92,11 @@ pub trait Family: Send + Sync {
     /// The groups, in the order of the layers.
     fn groups(&self) -> &[Group];
 
+    /// The first group of each of the families that are joined here; of a single one, the first.
+    fn starts(&self) -> Vec<usize> {
+        vec![0]
+    }
+
     /// What a person calls one requirement: `layer:neuron` and what is asked of it.
     fn label(&self, group: usize, slot: usize) -> String;
 

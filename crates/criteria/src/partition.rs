@@ -118,6 +118,10 @@ impl Family for Part {
         &self.groups
     }
 
+    fn starts(&self) -> Vec<usize> {
+        self.family.starts()
+    }
+
     fn label(&self, group: usize, slot: usize) -> String {
         self.family.label(group, slot)
     }

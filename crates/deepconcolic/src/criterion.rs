@@ -23,9 +23,11 @@ pub fn polarity_of(
     group: usize,
     slot: usize,
 ) -> Polarity {
-    let name = settings.criterion.as_deref();
-    if let Some(criterion) = name.and_then(deepconcolic_criteria::find) {
-        return criterion.polarity();
+    let criteria = settings.criterion.as_deref().map(find_all);
+    if let Some(Ok(criteria)) = criteria {
+        let number = family.starts().partition_point(|&start| start <= group);
+        let criterion = criteria.get(number.saturating_sub(1));
+        return criterion.map_or(Polarity::Goal, |criterion| criterion.polarity());
     }
     let file = settings.requirements.as_ref().map_or("", |file| &file.name);
     let is_forall = || {
@@ -44,6 +46,21 @@ pub fn is_competition(file: &str) -> bool {
     file.strip_suffix(".gz")
         .unwrap_or(file)
         .ends_with(".vnnlib")
+}
+
+/// The criteria of names given by the user, with commas between them; each once.
+pub fn find_all(names: &str) -> Result<Vec<&'static dyn Criterion>, Error> {
+    let mut criteria: Vec<&'static dyn Criterion> = Vec::new();
+    for name in names.split(',') {
+        let criterion = find(name.trim())?;
+        if !criteria
+            .iter()
+            .any(|known| known.name() == criterion.name())
+        {
+            criteria.push(criterion);
+        }
+    }
+    Ok(criteria)
 }
 
 /// The criterion of a name given by the user, in capitals or not.

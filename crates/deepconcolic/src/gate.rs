@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use deepconcolic_criteria::Polarity;
-use deepconcolic_record::{GateSummary, Summary};
+use deepconcolic_record::{CriterionSummary, GateSummary, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::CoverageReport;
@@ -148,8 +148,31 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a run.
-    pub fn of_run(summary: &Summary) -> Self {
+    /// Of a run: of each criterion, if there are several.
+    pub fn of_run(summary: &Summary) -> Vec<Self> {
+        if summary.criteria.is_empty() {
+            return vec![Self::of_whole(summary)];
+        }
+        let account = |part: &CriterionSummary| {
+            let counts = Counts {
+                total: part.requirements.total,
+                met: part.requirements.covered,
+                impossible: part.requirements.infeasible,
+            };
+            let (goals, properties) = match part.properties {
+                Some(_) => (Counts::default(), counts),
+                None => (counts, Counts::default()),
+            };
+            Self {
+                name: part.criterion.clone(),
+                goals,
+                properties,
+            }
+        };
+        summary.criteria.iter().map(account).collect()
+    }
+
+    fn of_whole(summary: &Summary) -> Self {
         let all = Counts {
             total: summary.requirements.total,
             met: summary.requirements.covered,
@@ -275,7 +298,7 @@ impl Gates {
     /// The verdict of every gate on a run.
     pub fn judge_run(&self, summary: &Summary) -> Vec<GateSummary> {
         let adversarial = summary.adversarial.map(|a| (a.count, a.min_distance));
-        self.judge(&[Account::of_run(summary)], adversarial)
+        self.judge(&Account::of_run(summary), adversarial)
     }
 
     /// The gates that verdicts are of; none where one of them is no gate.

@@ -39,7 +39,7 @@ pub struct Job {
     pub data: DataSettings,
     /// What the model's answer is; without it, what the model shows.
     pub decision: Option<Rule>,
-    /// A criterion by name.
+    /// A criterion by name; or several on one suite, with commas between them.
     pub criterion: Option<String>,
     /// Requirements of one's own instead: a .dr file, or a .vnnlib file (also .gz).
     pub requirements: Option<PathBuf>,

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use deepconcolic_campaign::Strategy;
-use deepconcolic_criteria::{Criterion, Decision, Family, Guide, Means, Profile, Setting, Written};
+use deepconcolic_criteria::{
+    Criterion, Decision, Family, Guide, Joined, Means, Profile, Setting, Written,
+};
 use deepconcolic_geometry::{Domain, Extent, ImageShape, Norm, SearchSpace, Unsupported, Validity};
 use deepconcolic_network::Network;
 
@@ -104,22 +106,23 @@ pub fn saved_family(
     seeds: &[Vec<f32>],
     space: &SearchSpace,
 ) -> Result<Box<dyn Family>, Error> {
-    let profile = match criterion(settings)? {
-        Some(criterion) if criterion.needs_profile() => {
-            profile_file::load(&dir.join(PROFILE), network)?
-        }
-        _ => None,
+    let profile = if needs_profile(settings)? {
+        profile_file::load(&dir.join(PROFILE), network)?
+    } else {
+        None
     };
     family(settings, network, decision, seeds, space, profile.as_ref())
 }
 
 /// The criterion, if one was chosen by name.
-pub fn criterion(settings: &Settings) -> Result<Option<&'static dyn Criterion>, Error> {
-    settings
-        .criterion
-        .as_deref()
-        .map(criterion::find)
-        .transpose()
+pub fn criteria(settings: &Settings) -> Result<Vec<&'static dyn Criterion>, Error> {
+    let names = settings.criterion.as_deref();
+    names.map_or(Ok(Vec::new()), criterion::find_all)
+}
+
+/// Whether the ranges of neurons must be known.
+pub fn needs_profile(settings: &Settings) -> Result<bool, Error> {
+    Ok(criteria(settings)?.iter().any(|c| c.needs_profile()))
 }
 
 /// What is required: all that the criterion or the file asks for, or a part of it.
@@ -152,9 +155,7 @@ fn whole_family(
             Written::new(network, &set, &space.units).map_err(|e| e.in_file(&written.name))?;
         return Ok(Box::new(family));
     }
-    let Some(criterion) = criterion(settings)? else {
-        return Err(Error::Request("give --criterion or --requirements".into()));
-    };
+    let criteria = criteria(settings)?;
     let mut parameters = settings.parameters.parameters(settings.radius)?;
     if let Extent::Boxes(boxes) = &space.extent {
         parameters.boxes.clone_from(boxes);
@@ -169,9 +170,25 @@ fn whole_family(
         space: &space.units,
         profile,
     };
+    let mut families = Vec::new();
+    for criterion in criteria {
+        families.push((criterion.name(), searchable(criterion, &setting)?));
+    }
+    match families.len() {
+        0 => Err(Error::Request("give --criterion or --requirements".into())),
+        1 => Ok(families.swap_remove(0).1),
+        _ => Ok(Box::new(Joined::new(families).map_err(Error::Request)?)),
+    }
+}
+
+/// The requirements of a criterion, if they can be searched for.
+fn searchable(
+    criterion: &'static dyn Criterion,
+    setting: &Setting<'_>,
+) -> Result<Box<dyn Family>, Error> {
     let refuse = |why: String| Error::Request(format!("{}: {why}", criterion.name()));
-    let family = criterion.family(&setting).map_err(refuse)?;
-    let norm = settings.parameters.norm;
+    let family = criterion.family(setting).map_err(refuse)?;
+    let norm = setting.parameters.norm;
     if family.ratios().is_some() && norm.convex().is_err() {
         return Err(refuse(format!(
             "slopes are searched in balls of {}, not of --norm {norm}",

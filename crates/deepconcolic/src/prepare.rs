@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deepconcolic_campaign::{Choice, Inputs, Seeds, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
-use deepconcolic_criteria::{Criterion, Decision, Family, Profile, UNSTATED};
+use deepconcolic_criteria::{Decision, Family, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_geometry::{Domain, SearchSpace};
@@ -64,8 +64,14 @@ impl Job {
         plan::strategy(&self.strategy)?;
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
-        let criterion = self.criterion.as_deref().map(criterion::find).transpose()?;
-        let names: Vec<&str> = criterion.iter().map(|criterion| criterion.name()).collect();
+        let criteria = self
+            .criterion
+            .as_deref()
+            .map(criterion::find_all)
+            .transpose()?;
+        let names = criteria
+            .as_ref()
+            .map_or(Vec::new(), |all| all.iter().map(|c| c.name()).collect());
         self.gates.fit(&names, self.requirements.is_some())?;
         let loaded = model::load(&self.model)?;
         (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
@@ -88,7 +94,8 @@ impl Job {
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         notes.extend(self.wrong_seeds(&choice));
-        let (profile, profile_words) = self.profile(criterion, &data, &network)?;
+        let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
+        let (profile, profile_words) = self.profile(needs_profile, &data, &network)?;
         let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let settings = Settings {
             format: Settings::FORMAT,
@@ -99,7 +106,7 @@ impl Job {
             data: self.data.clone(),
             samples: data.len(),
             data_sha256: hash_samples(&data),
-            criterion: criterion.map(|criterion| criterion.name().to_owned()),
+            criterion: criteria.as_ref().map(|_| names.join(",")),
             requirements: written,
             profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,
@@ -199,11 +206,11 @@ impl Job {
     /// What is known of the ranges of neurons, and where from, if the criterion needs to know.
     fn profile(
         &self,
-        criterion: Option<&dyn Criterion>,
+        needed: bool,
         data: &Samples,
         network: &Network,
     ) -> Result<(Option<Profile>, Option<String>), Error> {
-        if !criterion.is_some_and(Criterion::needs_profile) {
+        if !needed {
             return Ok((None, None));
         }
         let given = self.profile.as_deref();

@@ -206,7 +206,8 @@ impl Session {
         };
         let file = more.model.as_deref();
         let prepared = Arc::new(Prepared::of_saved(settings, folder, file, tell)?);
-        let names: Vec<&str> = prepared.settings.criterion.as_deref().into_iter().collect();
+        let names = prepared.settings.criterion.as_deref();
+        let names: Vec<&str> = names.into_iter().flat_map(|all| all.split(',')).collect();
         let has_file = prepared.settings.requirements.is_some();
         job.gates.fit(&names, has_file)?;
         let place = Location::Old(folder, more.on_damage);

@@ -239,6 +239,16 @@ impl RequirementTable {
         }
     }
 
+    /// Whether two tables say the same, to the last bit.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let bits = |table: &Self| -> Vec<u32> { table.bound.iter().map(|b| b.to_bits()).collect() };
+        let rest = |table: &Self| Self {
+            bound: Vec::new(),
+            ..table.clone()
+        };
+        bits(self) == bits(other) && rest(self) == rest(other)
+    }
+
     /// Why the table does not fit a suite of so many tests, if it does not: every number is checked before
     /// anybody uses it.
     pub fn misfit(&self, tests: usize) -> Option<String> {

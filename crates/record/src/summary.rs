@@ -59,6 +59,9 @@ pub struct Summary {
     pub resolved: f64,
     /// The same, layer by layer.
     pub layers: Vec<LayerSummary>,
+    /// Of several criteria on one suite: how the requirements of each ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CriterionSummary>,
     /// For the criterion lipschitz: the regions, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lipschitz: Vec<SlopeSummary>,
@@ -122,6 +125,26 @@ pub struct RequirementSummary {
     pub unresolved: usize,
     /// Covered, but only within the margin of rounding.
     pub fragile: usize,
+}
+
+/// How the requirements of one of several criteria ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CriterionSummary {
+    /// The criterion.
+    pub criterion: String,
+    /// Counts.
+    pub requirements: RequirementSummary,
+    /// The same as refuted, proven and open, if it is a property.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub properties: Option<PropertySummary>,
+    /// Covered requirements among all of them.
+    #[serde(serialize_with = "finite::number")]
+    pub coverage: f64,
+    /// Covered or infeasible requirements among all of them.
+    #[serde(serialize_with = "finite::number")]
+    pub resolved: f64,
+    /// The same, layer by layer.
+    pub layers: Vec<LayerSummary>,
 }
 
 /// Counts of properties: requirements that should have no witness.

@@ -38,7 +38,13 @@ pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<
         )?;
     }
     print_layers(out, summary, look)?;
-    print_account(out, &Account::of_run(summary))?;
+    let accounts = Account::of_run(summary);
+    for account in &accounts {
+        if accounts.len() > 1 {
+            write!(out, "{}: ", account.name)?;
+        }
+        print_account(out, account)?;
+    }
     print_slopes(out, &summary.lipschitz)?;
     let tests = &summary.tests;
     let plural = if tests.seeds == 1 { "" } else { "s" };
@@ -262,14 +268,9 @@ fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Resu
     let words = [polarity.met(), polarity.impossible(), polarity.open()];
     // Of a property no percentage says anything: nothing refuted is not nothing done.
     let has_share = summary.properties.is_none();
-    let coverage = |percent: f64| match has_share {
-        true => format!(" {percent:>7.2} %"),
-        false => String::new(),
-    };
-    let last = match has_share {
-        true => format!(" {:>9}", "coverage"),
-        false => String::new(),
-    };
+    let shared = |text: String| if has_share { text } else { String::new() };
+    let coverage = |percent: f64| shared(format!(" {percent:>7.2} %"));
+    let last = shared(format!(" {:>9}", "coverage"));
     writeln!(
         out,
         "\n{:width$}  {:>9} {:>9} {:>10} {:>10}{last}",

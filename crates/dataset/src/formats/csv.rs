@@ -85,7 +85,7 @@ impl Table {
         }
         self.samples += 1;
         for (column, field) in row.iter().enumerate() {
-            if Some(column) != columns.label {
+            if ![columns.label, columns.index].contains(&Some(column)) {
                 self.values.push(
                     field
                         .parse()
@@ -108,7 +108,10 @@ impl<'a> Rows<'a> {
     fn open(path: &'a Path) -> Result<Self, DatasetError> {
         let file = File::open(path).map_err(DatasetError::reading(path))?;
         let mut file = BufReader::new(file);
-        let delimiter = delimiter(file.fill_buf().map_err(DatasetError::reading(path))?);
+        let start = file.fill_buf().map_err(DatasetError::reading(path))?;
+        let sign = comment_sign(start);
+        let delimiter = delimiter(&start[sign..]);
+        file.consume(sign);
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .delimiter(delimiter)
@@ -149,10 +152,20 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Comma, unless the first line has none and has semicolons or tabs.
+/// How many bytes stand before the first row: the sign of a comment, which `numpy.savetxt` puts before the names of
+/// columns, and spaces behind it.
+fn comment_sign(start: &[u8]) -> usize {
+    match start.strip_prefix(b"#") {
+        Some(rest) => 1 + rest.iter().take_while(|&&byte| byte == b' ').count(),
+        None => 0,
+    }
+}
+
+/// Comma, unless the first line has none and has semicolons, tabs or, as numpy writes it, spaces.
 fn delimiter(start: &[u8]) -> u8 {
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or(start);
-    [b',', b';', b'\t']
+    let line = line.trim_ascii();
+    [b',', b';', b'\t', b' ']
         .into_iter()
         .find(|delimiter| line.contains(delimiter))
         .unwrap_or(b',')
@@ -194,6 +207,25 @@ mod tests {
             assert_eq!(dataset.elements(), &expected, "{text:?}");
             assert_eq!(dataset.labels(), labels.as_ref().map(<[i64; 2]>::as_slice));
         }
+    }
+
+    #[test]
+    fn tables_of_numpy_and_pandas_are_read_as_they_were_written() {
+        let savetxt =
+            "1.5e+00 2.0e+00 0.000000000000000000e+00\n2.5e+00 3.0e+00 1.000000000000000000e+00\n";
+        let with_names = format!("# a b label\n{savetxt}");
+        let commas = format!("# a,b,label\n{}", savetxt.replace(' ', ","));
+        let pandas = ",a,b,target\n0,1.5,2.0,0.0\n1,2.5,3.0,1.0\n";
+        for text in [savetxt, &with_names, &commas, pandas] {
+            let dataset = of_two(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(dataset.labels(), Some(&[0, 1][..]), "{text}");
+            let Elements::F32(values) = dataset.elements() else {
+                panic!("numbers are floats")
+            };
+            assert_eq!(values[..], [1.5, 2.0, 2.5, 3.0], "{text}");
+        }
+        let without_label = of_two(",a,b\n0,1.5,2.0\n1,2.5,3.0\n").unwrap();
+        assert_eq!((without_label.len(), without_label.labels()), (2, None));
     }
 
     #[test]

@@ -7,11 +7,14 @@ use std::path::Path;
 use deepconcolic_check::Claim;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
-use deepconcolic_record::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, State, SuiteTable, draw};
+use deepconcolic_record::{
+    ADVERSARIAL_TABLE, AdversarialTable, Drawn, RequirementTable, State, SuiteTable, draw,
+};
 
 use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
+use crate::conclude::parts;
 use crate::error::Error;
 use crate::folder::{self, profile_file};
 use crate::plan;
@@ -239,12 +242,23 @@ pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut RunFindings) ->
     Ok(())
 }
 
+/// `requirements-NAME.npz`: the rows of each of several criteria are those of the whole table.
+pub fn criteria(opened: &Opened, report: &mut RunFindings) {
+    for (name, part) in parts(&opened.settings, opened.family.as_ref(), &opened.table) {
+        let file = folder::requirements_of(&name);
+        match RequirementTable::read(&opened.dir.join(&file)) {
+            Ok(found) if found.is_same(&part) => {}
+            Ok(_) => report.differs(&file, "rows", "other rows", "those of requirements.npz"),
+            Err(error) => report.differs(&file, "file", error, "the rows of the criterion"),
+        }
+    }
+}
+
 /// `profile.npz`: the bounds that the data give.
 pub fn profile(opened: &Opened, origins: &Origins, report: &mut RunFindings) -> Result<(), Error> {
     const FILE: &str = folder::PROFILE;
     let settings = &opened.settings;
-    let needed =
-        plan::criterion(settings)?.is_some_and(deepconcolic_criteria::Criterion::needs_profile);
+    let needed = plan::needs_profile(settings)?;
     let path = opened.dir.join(FILE);
     if !needed {
         if path.exists() {

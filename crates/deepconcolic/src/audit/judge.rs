@@ -29,6 +29,7 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
         return Ok(report);
     };
     let suite = tests::columns(&opened, &audit, &origins, &mut report)?;
+    beside::criteria(&opened, &mut report);
     beside::adversarial(&opened, &suite, &mut report)?;
     beside::nearest(&opened, &suite, &mut report)?;
     let nearest = nearest_adversarial::judge(&opened, &suite, &origins, &mut report)?;

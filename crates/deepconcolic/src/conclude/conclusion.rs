@@ -2,6 +2,7 @@
 //! from that.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +10,7 @@ use std::time::Instant;
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
 use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_criteria::{Family, Group};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
@@ -18,7 +20,7 @@ use deepconcolic_record::{
 use serde_json::Value;
 
 use super::controls::{CONTROL, Controls};
-use super::figures::{ConclusionInputs, RunRecord, conclude};
+use super::figures::{ConclusionInputs, RunRecord, conclude, parts_of};
 use super::minimise::{self, Minimised, minimise};
 use super::nearest_adversarial::{NearestAdversarial, nearest_adversarial};
 use super::slopes::{RANDOM_PAIRS, Regions, random_share};
@@ -26,7 +28,7 @@ use super::statement::{self, Page, verdicts};
 use crate::error::Error;
 use crate::folder::{
     ADVERSARIAL, NEAREST, NEAREST_ADVERSARIAL, REQUIREMENTS, SLOPES, STATEMENT, SUITE, SUMMARY,
-    date, fingerprints,
+    date, fingerprints, requirements_of,
 };
 use crate::gate::Gates;
 use crate::plan;
@@ -34,6 +36,7 @@ use crate::prepare::Prepared;
 use crate::prove::Proven;
 use crate::samples;
 use crate::session::Stopwatch;
+use crate::settings::Settings;
 
 /// Seconds that comparing may take when time is up.
 const GRACE: f64 = 2.0;
@@ -71,6 +74,10 @@ impl Conclusion {
         folder.remove(SUMMARY)?;
         self.write_suite(&folder.file(SUITE), &shape)?;
         self.requirements.write(&folder.file(REQUIREMENTS))?;
+        let family = self.prepared.family.as_ref();
+        for (name, part) in parts(&self.prepared.settings, family, &self.requirements) {
+            part.write(&folder.file(&requirements_of(&name)))?;
+        }
         match &self.nearest {
             Some(nearest) => minimise::write(&folder.file(NEAREST), &shape, &nearest.found)?,
             // Of an earlier sitting.
@@ -163,6 +170,21 @@ impl NearestOutput {
             shape,
         )?)
     }
+}
+
+/// The rows of each of several criteria.
+pub fn parts(
+    settings: &Settings,
+    family: &dyn Family,
+    table: &RequirementTable,
+) -> Vec<(String, RequirementTable)> {
+    let slots = |groups: &[Group]| groups.iter().map(Group::slots).sum::<usize>();
+    let part = |(name, range): (String, Range<usize>)| {
+        let start = slots(&family.groups()[..range.start]);
+        let end = start + slots(&family.groups()[range]);
+        (name, table.reordered(&(start..end).collect::<Vec<_>>()))
+    };
+    parts_of(settings, family).into_iter().map(part).collect()
 }
 
 /// A run that has ended.

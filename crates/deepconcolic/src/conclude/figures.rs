@@ -2,14 +2,16 @@
 //! and the settings. `run` writes what this says; `check` computes it again from the files and compares.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Decision, Family, Group, Polarity};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::{
-    AdversarialSummary, Baseline, ClassSummary, ConstantCounts, Executions, LayerSummary,
-    ModelSummary, NearestAdversarialTable, PropertySummary, RequirementSummary, RequirementTable,
-    SlopeSummary, Spread, State, SuiteTable, Summary, TestSummary, Times, changes, constants,
+    AdversarialSummary, Baseline, ClassSummary, ConstantCounts, CriterionSummary, Executions,
+    LayerSummary, ModelSummary, NearestAdversarialTable, PropertySummary, RequirementSummary,
+    RequirementTable, SlopeSummary, Spread, State, SuiteTable, Summary, TestSummary, Times,
+    changes, constants,
 };
 use serde_json::Value;
 
@@ -117,6 +119,7 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         coverage: part(covered, apart.refuted),
         resolved: part(covered + refuted, apart.refuted + apart.proven),
         layers: layers(network, groups, &audit.covered, &infeasible),
+        criteria: criteria(facts, &infeasible),
         lipschitz: facts.slopes.to_vec(),
         constants: curve(facts.slopes),
         classes: classes(decision, suite),
@@ -144,6 +147,62 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
     summary
 }
 
+/// The groups of each criterion that a family joins, by name; empty where it is of one criterion, or of a file.
+pub fn parts_of(settings: &Settings, family: &dyn Family) -> Vec<(String, Range<usize>)> {
+    let starts = family.starts();
+    if starts.len() < 2 {
+        return Vec::new();
+    }
+    let names = settings.criterion.as_deref().unwrap_or_default().split(',');
+    let ends = starts[1..].iter().copied().chain([family.groups().len()]);
+    let ranges = starts.iter().zip(ends).map(|(&start, end)| start..end);
+    names.map(str::to_owned).zip(ranges).collect()
+}
+
+/// How the requirements of each of several criteria ended.
+fn criteria(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Vec<CriterionSummary> {
+    let (family, audit) = (facts.family, facts.audit);
+    let summary = |(criterion, range): (String, Range<usize>)| {
+        let groups = &family.groups()[range.clone()];
+        let layers = layers(
+            facts.network,
+            groups,
+            &audit.covered[range.clone()],
+            &infeasible[range.clone()],
+        );
+        let sum = |of: fn(&LayerSummary) -> usize| layers.iter().map(of).sum::<usize>();
+        let requirements = RequirementSummary {
+            total: sum(|l| l.total),
+            covered: sum(|l| l.covered),
+            infeasible: sum(|l| l.infeasible),
+            unresolved: sum(|l| l.unresolved),
+            fragile: audit.fragile[range.clone()].iter().map(BitSet::count).sum(),
+        };
+        let property = polarity_of(facts.settings, family, range.start, 0) == Polarity::Property;
+        let share = |count: usize| match requirements.total {
+            0 => 1.0,
+            total => count as f64 / total as f64,
+        };
+        CriterionSummary {
+            criterion,
+            properties: property.then_some(PropertySummary {
+                total: requirements.total,
+                refuted: requirements.covered,
+                proven: requirements.infeasible,
+                open: requirements.unresolved,
+            }),
+            coverage: share(requirements.covered),
+            resolved: share(requirements.covered + requirements.infeasible),
+            requirements,
+            layers,
+        }
+    };
+    parts_of(facts.settings, family)
+        .into_iter()
+        .map(summary)
+        .collect()
+}
+
 /// How the properties among the requirements ended, if there are any.
 fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<PropertySummary> {
     let mut counts = PropertySummary::default();
@@ -152,7 +211,7 @@ fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<Pro
             let polarity = polarity_of(facts.settings, facts.family, number, slot);
             if polarity == Polarity::Goal && facts.settings.criterion.is_some() {
                 // A criterion speaks for all of its requirements.
-                return None;
+                break;
             }
             if polarity == Polarity::Property {
                 counts.total += 1;

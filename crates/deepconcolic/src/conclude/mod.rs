@@ -9,4 +9,4 @@ pub mod nearest_adversarial;
 pub mod slopes;
 pub mod statement;
 
-pub use conclusion::{Conclusion, Ended};
+pub use conclusion::{Conclusion, Ended, parts};

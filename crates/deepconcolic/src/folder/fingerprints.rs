@@ -21,10 +21,16 @@ pub fn of_folder(folder: &Path) -> Result<BTreeMap<String, String>, Error> {
         folder::PROFILE,
     ];
     let mut found = BTreeMap::new();
-    for name in files.into_iter().chain(region_file::NAMES) {
-        let path = folder.join(name);
+    let criteria = deepconcolic_criteria::ALL.iter();
+    let criteria = criteria.map(|criterion| folder::requirements_of(criterion.name()));
+    let files = files
+        .into_iter()
+        .chain(region_file::NAMES)
+        .map(str::to_owned);
+    for name in files.chain(criteria) {
+        let path = folder.join(&name);
         if path.exists() {
-            found.insert(name.to_owned(), of_file(&path)?);
+            found.insert(name, of_file(&path)?);
         }
     }
     let folders = [

@@ -12,6 +12,11 @@ pub mod region_file;
 pub const SUITE: &str = "suite.npz";
 /// How every requirement ended.
 pub const REQUIREMENTS: &str = "requirements.npz";
+/// How every requirement of one of several criteria ended.
+pub fn requirements_of(criterion: &str) -> String {
+    format!("requirements-{criterion}.npz")
+}
+
 /// What was asked, and what came of it.
 pub const SUMMARY: &str = "run.json";
 /// The ranges of neurons.

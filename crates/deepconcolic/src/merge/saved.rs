@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use deepconcolic_campaign::{Seeds, first_seeds, given_seeds};
-use deepconcolic_criteria::Criterion;
 use deepconcolic_dataset::Samples;
 
 use crate::error::Error;
@@ -56,8 +55,7 @@ impl Prepared {
         };
         let (_, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let space = plan::saved_space(dir, &settings, &network)?;
-        let needs_profile = plan::criterion(&settings)?.is_some_and(Criterion::needs_profile);
-        let profile = if needs_profile {
+        let profile = if plan::needs_profile(&settings)? {
             profile_file::load(&dir.join(PROFILE), &network)?
         } else {
             None

@@ -146,15 +146,14 @@ impl Replay<'_> {
         space: &SearchSpace,
         renumbering: &Renumbering,
     ) -> Result<Box<dyn Family>, Error> {
-        let profile = match plan::criterion(settings)? {
-            Some(criterion) if criterion.needs_profile() => {
-                let found = profile_file::load(&self.dir.join(folder::PROFILE), network)?;
-                let moved = found.map(|profile| renumbering.profile(profile, network));
-                moved
-                    .transpose()
-                    .map_err(|why| self.damaged(folder::PROFILE, why))?
-            }
-            _ => None,
+        let profile = if plan::needs_profile(settings)? {
+            let found = profile_file::load(&self.dir.join(folder::PROFILE), network)?;
+            let moved = found.map(|profile| renumbering.profile(profile, network));
+            moved
+                .transpose()
+                .map_err(|why| self.damaged(folder::PROFILE, why))?
+        } else {
+            None
         };
         plan::family(settings, network, decision, seeds, space, profile.as_ref())
     }

@@ -207,8 +207,13 @@ impl Log {
 impl Prepared {
     /// What it means that a requirement is met.
     fn polarity(&self) -> Polarity {
-        let criterion = plan::criterion(&self.settings).ok().flatten();
-        criterion.map_or_else(Polarity::default, Criterion::polarity)
+        let criteria = plan::criteria(&self.settings).unwrap_or_default();
+        let is_property = |c: &&dyn Criterion| c.polarity() == Polarity::Property;
+        if !criteria.is_empty() && criteria.iter().all(is_property) {
+            Polarity::Property
+        } else {
+            Polarity::Goal
+        }
     }
 
     /// What the oracle says of tests.

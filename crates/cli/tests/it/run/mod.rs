@@ -24,6 +24,7 @@ mod replays;
 mod requirements;
 mod resumed_proofs;
 mod resumes;
+mod several;
 mod suites;
 mod twins;
 mod two_inputs;

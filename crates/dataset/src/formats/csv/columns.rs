@@ -1,7 +1,8 @@
 //! Which column is the label, and whether the first row names the columns.
 //!
 //! The number of values the model takes decides: as many columns, no label; one more, the column called
-//! label, class, target or y, else the last. When it is not known, only a column so called is a label.
+//! label, class, target or y, else the last. When it is not known, only a column so called is a label. A first column
+//! without a name, as pandas writes it, numbers the rows and is passed over where the others fit.
 
 use std::path::Path;
 
@@ -18,6 +19,8 @@ const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 pub(super) struct Columns {
     pub count: usize,
     pub label: Option<usize>,
+    /// The numbers of rows, which pandas writes in front.
+    pub index: Option<usize>,
     /// Whether the first row names the columns.
     pub named: bool,
 }
@@ -33,7 +36,16 @@ impl Columns {
             .iter()
             .find_map(|name| position(first, name))
             .filter(|&label| names_columns(first, Some(label)));
+        let index = counts_rows(first) && names_columns(first, called_label);
+        let without_index = count.checked_sub(1).filter(|_| index);
         let label = match features {
+            Some(features) if without_index == Some(features) && called_label.is_none() => {
+                return Ok(Self::indexed(count, None));
+            }
+            Some(features) if without_index.is_some_and(|n| Some(n) == features.checked_add(1)) => {
+                let label = called_label.unwrap_or(count - 1);
+                return Ok(Self::indexed(count, Some(label)));
+            }
             None => called_label,
             Some(features) if count == features => None,
             Some(features) if features.checked_add(1) == Some(count) => {
@@ -50,14 +62,32 @@ impl Columns {
         Ok(Self {
             count,
             label,
+            index: None,
             named: names_columns(first, label),
         })
     }
 
-    /// How many columns are not the label.
-    pub(super) fn features(&self) -> usize {
-        self.count - usize::from(self.label.is_some())
+    /// Columns with names, the first of which numbers the rows.
+    fn indexed(count: usize, label: Option<usize>) -> Self {
+        Self {
+            count,
+            label,
+            index: Some(0),
+            named: true,
+        }
     }
+
+    /// How many columns are values.
+    pub(super) fn features(&self) -> usize {
+        let others = [self.label, self.index];
+        self.count - others.iter().flatten().count()
+    }
+}
+
+/// Whether a row of names begins like one of pandas, whose first column numbers the rows.
+fn counts_rows(row: &StringRecord) -> bool {
+    let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
+    ["", "unnamed: 0", "index"].contains(&first.as_str())
 }
 
 fn position(row: &StringRecord, name: &str) -> Option<usize> {

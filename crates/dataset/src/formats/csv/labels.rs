@@ -56,10 +56,11 @@ fn finite_numbers(texts: &[String]) -> Option<Vec<f64>> {
     texts.iter().map(number).collect()
 }
 
-/// `3`, or `3.0` as floats are printed.
+/// `3`, or `3.0` or `3.000e+00` as floats are printed.
 fn integer(text: &str) -> Option<i64> {
-    let digits = text.strip_suffix(".0").unwrap_or(text);
-    digits.parse().ok()
+    let exact = |value: &f64| value.fract() == 0.0 && value.abs() < (1_u64 << 53) as f64;
+    let float = || text.parse().ok().filter(exact).map(|value| value as i64);
+    text.parse().ok().or_else(float)
 }
 
 #[cfg(test)]
