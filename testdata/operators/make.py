@@ -34,6 +34,7 @@ class Cases:
         self.random = random
         self.x = random.uniform(low, high, (samples, *shape)).astype(np.float32)
         self.nodes, self.weights, self.outputs = [], [], []
+        self.functions = []
         ALL.append(self)
 
     def constant(self, array, dtype=None):
@@ -58,7 +59,9 @@ class Cases:
         inputs = [helper.make_tensor_value_info("x", FLOAT, list(self.shape))]
         graph = helper.make_graph(self.nodes, self.name, inputs, self.outputs, self.weights)
         opset = [helper.make_opsetid("", self.opset)]
-        model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+        if self.functions:
+            opset.append(helper.make_opsetid("own", 1))
+        model = helper.make_model(graph, opset_imports=opset, ir_version=8, functions=self.functions)
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
@@ -461,6 +464,94 @@ def losses():
         g.output(f"cross_{reduction}", g.node("SoftmaxCrossEntropyLoss", "x", classes, weights, **attributes))
 
 
+def control():
+    """Branches, loops and functions that do not depend on the input."""
+    g = Cases("control", [3, 4])
+    shift = g.constant(0.5)
+
+    def body(name, nodes, inputs, outputs):
+        def info(value):
+            return helper.make_tensor_value_info(value[0], value[1], value[2])
+
+        return helper.make_graph(nodes, name, [info(v) for v in inputs], [info(v) for v in outputs])
+
+    make = helper.make_node
+    then = body("then", [make("Relu", ["x"], ["then_y"])], [], [("then_y", FLOAT, None)])
+    other = body("other", [make("Neg", ["x"], ["other_y"])], [], [("other_y", FLOAT, None)])
+    wide = g.node("Greater", g.node("Size", "x"), g.constant(5, np.int64))
+    g.output("taken", g.node("If", wide, then_branch=then, else_branch=other))
+    narrow = g.node("Not", wide)
+    g.output("not_taken", g.node("If", narrow, then_branch=then, else_branch=other))
+
+    steps = body(
+        "steps",
+        [
+            make("Add", ["before", shift], ["sum"]),
+            make("Tanh", ["sum"], ["after"], name="bent"),
+            make("Identity", ["go"], ["go_on"]),
+            make("Identity", ["after"], ["seen"]),
+        ],
+        [("number", INT64, []), ("go", BOOL, []), ("before", FLOAT, [3, 4])],
+        [("go_on", BOOL, []), ("after", FLOAT, [3, 4]), ("seen", FLOAT, [3, 4])],
+    )
+    go = g.constant(True, np.bool_)
+    g.nodes.append(make("Loop", [g.constant(4, np.int64), go, "x"], ["last", "each"], name="loop", body=steps))
+    g.output("loop_last", "last")
+    g.output("loop_each", "each")
+
+    early = body(
+        "early",
+        [
+            make("Mul", ["old", shift], ["new"]),
+            make("Less", ["round", g.constant(1, np.int64)], ["more"]),
+        ],
+        [("round", INT64, []), ("open", BOOL, []), ("old", FLOAT, [3, 4])],
+        [("more", BOOL, []), ("new", FLOAT, [3, 4])],
+    )
+    g.nodes.append(make("Loop", ["", go, "x"], ["halved"], name="early", body=early))
+    g.output("loop_early", "halved")
+
+    sums = body(
+        "sums",
+        [make("Add", ["so_far", "own"], ["total"]), make("Sin", ["total"], ["wave"])],
+        [("so_far", FLOAT, [4]), ("own", FLOAT, [4])],
+        [("total", FLOAT, [4]), ("wave", FLOAT, [4])],
+    )
+    start = g.constant(np.zeros(4))
+    g.nodes.append(make("Scan", [start, "x"], ["sum", "waves"], name="scan", num_scan_inputs=1, body=sums))
+    g.output("scan_sum", "sum")
+    g.output("scan_waves", "waves")
+    columns = body(
+        "columns",
+        [make("Add", ["from_last", "column"], ["to_here"]), make("Identity", ["to_here"], ["shown"])],
+        [("from_last", FLOAT, [3]), ("column", FLOAT, [3])],
+        [("to_here", FLOAT, [3]), ("shown", FLOAT, [3])],
+    )
+    ways = {"scan_input_axes": [1], "scan_input_directions": [1], "scan_output_axes": [1]}
+    inputs = [g.constant(np.zeros(3)), "x"]
+    g.nodes.append(
+        make("Scan", inputs, ["back", "backs"], name="back", num_scan_inputs=1, body=columns, **ways)
+    )
+    g.output("scan_back", "backs")
+
+    inner = make("LeakyRelu", ["a"], ["bent"])
+    alpha = inner.attribute.add()
+    alpha.name, alpha.ref_attr_name, alpha.type = "alpha", "slope", 1
+    g.functions.append(
+        helper.make_function(
+            "own",
+            "Bend",
+            ["a", "b"],
+            ["bent_sum"],
+            [inner, make("Add", ["bent", "b"], ["bent_sum"])],
+            [helper.make_opsetid("", 17)],
+            ["slope"],
+        )
+    )
+    g.output("function", g.node("Bend", "x", shift, domain="own", slope=0.25))
+    g.output("function_again", g.node("Bend", shift, "x", domain="own", slope=0.5))
+
+
 MAKERS = (
     integers,
     constant_outputs,
@@ -481,6 +572,7 @@ MAKERS = (
     masks,
     samplings,
     losses,
+    control,
 )
 for make in MAKERS:
     make()

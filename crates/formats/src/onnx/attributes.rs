@@ -29,9 +29,10 @@ pub enum Attribute {
     Ints(Vec<i64>),
     /// A list of strings.
     Strings(Vec<String>),
-    /// The body of an If, Loop or Scan. Only that it is there: such operators are
-    /// refused by name, and their bodies are never decoded.
-    Graph,
+    /// The body of an If, Loop or Scan, decoded when it is run.
+    Graph(Bytes),
+    /// Inside a function: the attribute of that name of the node that calls it.
+    Reference(String),
     /// A kind of value no supported operator takes; the text says which.
     Unsupported(&'static str),
 }
@@ -80,6 +81,20 @@ impl Attributes {
     }
 }
 
+impl Attributes {
+    /// References replaced by what they name; those that name nothing are left out.
+    pub(super) fn resolved(self, given: &BTreeMap<&str, &Attribute>) -> Self {
+        let resolve = |(name, attribute)| match attribute {
+            Attribute::Reference(of) => {
+                let value = given.get(of.as_str())?;
+                Some((name, (*value).clone()))
+            }
+            own => Some((name, own)),
+        };
+        self.0.into_iter().filter_map(resolve).collect()
+    }
+}
+
 impl FromIterator<(String, Attribute)> for Attributes {
     fn from_iter<I: IntoIterator<Item = (String, Attribute)>>(pairs: I) -> Self {
         Self(pairs.into_iter().collect())
@@ -93,7 +108,7 @@ impl Attribute {
         files: &mut ExternalFiles,
     ) -> Result<Self, OnnxError> {
         if !proto.ref_attr_name().is_empty() {
-            return Ok(Self::Unsupported("a reference to a function's attribute"));
+            return Ok(Self::Reference(proto.ref_attr_name().to_owned()));
         }
         let declared = proto.r#type.unwrap_or(code::UNDEFINED);
         let kind = if declared == code::UNDEFINED {
@@ -117,7 +132,7 @@ impl Attribute {
                 let strings: Option<_> = proto.strings.into_iter().map(text).collect();
                 strings.map_or(Self::Unsupported(NOT_UTF8), Self::Strings)
             }
-            code::GRAPH => Self::Graph,
+            code::GRAPH => Self::Graph(proto.g.unwrap_or_default()),
             other => Self::Unsupported(name_of_kind(other)),
         })
     }
@@ -132,7 +147,8 @@ impl Attribute {
             Self::Floats(_) => "a list of floats",
             Self::Ints(_) => "a list of integers",
             Self::Strings(_) => "a list of strings",
-            Self::Graph => "a subgraph",
+            Self::Graph(_) => "a subgraph",
+            Self::Reference(_) => "a reference to a function's attribute",
             Self::Unsupported(kind) => kind,
         }
     }
@@ -328,7 +344,7 @@ mod tests {
                 ..attribute("classes", kind(code::STRINGS))
             },
             AttributeProto {
-                g: Some("never decoded".into()),
+                g: Some("a body".into()),
                 ..attribute("body", kind(code::GRAPH))
             },
         ]
@@ -345,7 +361,10 @@ mod tests {
             assert_eq!(node.floats("scales").unwrap().unwrap(), [1.0, 2.0]);
             assert_eq!(node.ints("kernel_shape").unwrap().unwrap(), [3, 3]);
             assert_eq!(node.strings("classes").unwrap().unwrap(), ["a"]);
-            assert_eq!(node.attributes.get("body"), Some(&Attribute::Graph));
+            assert_eq!(
+                node.attributes.get("body"),
+                Some(&Attribute::Graph(Bytes::from_static(b"a body")))
+            );
         }
     }
 

@@ -36,10 +36,31 @@ pub struct Graph {
     pub outputs: Vec<ValueInfo>,
 }
 
+/// Whether names must be defined in a graph itself or may come from the one round it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Whole,
+    Body,
+}
+
 impl Graph {
     pub(super) fn from_proto(
         proto: GraphProto,
         files: &mut ExternalFiles,
+    ) -> Result<Self, OnnxError> {
+        Self::in_scope(proto, files, Scope::Whole)
+    }
+
+    /// The body of an If, Loop or Scan.
+    pub(super) fn body(bytes: Bytes) -> Result<Self, OnnxError> {
+        let proto = proto::decode_part(bytes, || "a subgraph".to_owned())?;
+        Self::in_scope(proto, &mut ExternalFiles::beside(None), Scope::Body)
+    }
+
+    fn in_scope(
+        proto: GraphProto,
+        files: &mut ExternalFiles,
+        scope: Scope,
     ) -> Result<Self, OnnxError> {
         if let Some(sparse) = proto.sparse_initializer.into_iter().next() {
             return Err(refuse_sparse(sparse));
@@ -62,8 +83,10 @@ impl Graph {
         inputs.retain(|input| !initializers.contains_key(&input.name));
 
         let sources = Sources::of(&initializers, &inputs, &nodes)?;
-        sources.check_outputs(&outputs)?;
-        let order = sources.order(&nodes)?;
+        if scope == Scope::Whole {
+            sources.check_outputs(&outputs)?;
+        }
+        let order = sources.order(&nodes, scope)?;
         let in_order = order.into_iter().map(|index| mem::take(&mut nodes[index]));
         Ok(Self {
             name: proto.name.unwrap_or_default(),
@@ -187,10 +210,10 @@ impl<'a> Sources<'a> {
         }
     }
 
-    fn order(&self, nodes: &[Node]) -> Result<Vec<usize>, OnnxError> {
+    fn order(&self, nodes: &[Node], scope: Scope) -> Result<Vec<usize>, OnnxError> {
         let dependencies = nodes
             .iter()
-            .map(|node| self.dependencies(node))
+            .map(|node| self.dependencies(node, scope))
             .collect::<Result<Vec<_>, _>>()?;
         order::executable(&dependencies).map_err(|index| OnnxError::Cycle {
             node: nodes[index].label().to_owned(),
@@ -199,12 +222,13 @@ impl<'a> Sources<'a> {
     }
 
     /// The nodes whose results this one reads.
-    fn dependencies(&self, node: &Node) -> Result<Vec<usize>, OnnxError> {
+    fn dependencies(&self, node: &Node, scope: Scope) -> Result<Vec<usize>, OnnxError> {
         let mut dependencies = Vec::new();
         for input in node.inputs.iter().filter(|name| !name.is_empty()) {
             match self.0.get(input.as_str()) {
                 Some(Source::Given) => {}
                 Some(Source::Node(index)) => dependencies.push(*index),
+                None if scope == Scope::Body => {}
                 None => {
                     return Err(OnnxError::UndefinedInput {
                         node: node.label().to_owned(),

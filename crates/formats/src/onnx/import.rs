@@ -4,6 +4,8 @@
 //! no input (shape arithmetic above all) is computed on the way. A node that cannot be imported
 //! poisons what depends on it; the model is refused only if its answer does.
 
+mod control;
+
 use std::collections::{HashMap, HashSet};
 
 use deepconcolic_network::{Network, NetworkBuilder, Shape, Tensor, ops};
@@ -20,6 +22,8 @@ use super::operators::{self, Context};
 use super::quote::quote;
 use super::value_info::{Dim, ValueInfo};
 use crate::{LoadOptions, Loaded};
+
+use control::Unrolled;
 
 /// A value of the graph: the tensor, and whether its elements are integers.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +49,14 @@ impl Model {
             values: HashMap::new(),
             names: HashSet::new(),
             not_finite: NotFinite::default(),
-            masks: Masks::new(&self.graph, self.standard_opset()),
+            masks: Masks::new(
+                &self.graph.nodes,
+                self.graph.outputs.iter().map(|output| output.name.as_str()),
+                self.standard_opset(),
+            ),
+            opset: self.standard_opset(),
+            unrolled: Unrolled::default(),
+            repeats: HashMap::new(),
         };
         import.values.insert(
             input.name.clone(),
@@ -227,6 +238,11 @@ struct Import<'a> {
     names: HashSet<String>,
     not_finite: NotFinite,
     masks: Masks,
+    /// Version of the standard operators where the import stands.
+    opset: i64,
+    unrolled: Unrolled,
+    /// How often a name of a layer was taken already.
+    repeats: HashMap<String, usize>,
 }
 
 impl Import<'_> {
@@ -241,9 +257,16 @@ impl Import<'_> {
     }
 
     fn node(&mut self, node: &Node) {
-        let slots = match self.outputs_of(node) {
-            Ok(values) => values.into_iter().map(Ok).collect::<Vec<Slot>>(),
-            Err(problem) => vec![Err(problem); node.outputs.len()],
+        let slots = match self.written_out(node) {
+            Some(Ok(slots)) => slots,
+            Some(Err(problem)) => {
+                let label = format!("node {} ({})", quote(node.label()), quote(&node.op_type));
+                vec![Err(format!("{label}: {problem}")); node.outputs.len()]
+            }
+            None => match self.outputs_of(node) {
+                Ok(values) => values.into_iter().map(Ok).collect::<Vec<Slot>>(),
+                Err(problem) => vec![Err(problem); node.outputs.len()],
+            },
         };
         let missing = Err(format!(
             "{}: this output of {} is not supported",
@@ -259,7 +282,7 @@ impl Import<'_> {
     fn outputs_of(&mut self, node: &Node) -> Result<Vec<Value>, String> {
         let label = format!("node {} ({})", quote(node.label()), quote(&node.op_type));
         let build = operators::find(node)
-            .ok_or_else(|| format!("{label}: {}", operators::unsupported(self.model, node)))?;
+            .ok_or_else(|| format!("{label}: {}", operators::unsupported(node)))?;
         let inputs: Result<Vec<Option<Value>>, String> = node
             .inputs
             .iter()
@@ -284,7 +307,7 @@ impl Import<'_> {
         let mut context = Context {
             node,
             name: &name,
-            opset: self.model.standard_opset(),
+            opset: self.opset,
             inputs,
             constants: &self.model.graph.initializers,
             builder: &mut self.builder,
@@ -296,7 +319,7 @@ impl Import<'_> {
     }
 
     /// The node's name, else its output's; the latter also when another node has that name.
-    fn layer_name(&self, node: &Node) -> String {
+    fn layer_name(&mut self, node: &Node) -> String {
         let output = node.outputs.first().cloned().unwrap_or_default();
         let name = if node.name.is_empty() || self.names.contains(&node.name) {
             output
@@ -304,7 +327,14 @@ impl Import<'_> {
             node.name.clone()
         };
         // Names are printed as they are; a hostile one must not steer the terminal.
-        name.replace(char::is_control, "\u{fffd}")
+        let mut name = name.replace(char::is_control, "\u{fffd}");
+        // The rounds of a loop bring the same names again.
+        while self.unrolled.happened() && self.names.contains(&name) {
+            let count = self.repeats.entry(name.clone()).or_insert(1);
+            *count += 1;
+            name = format!("{name}#{count}");
+        }
+        name
     }
 
     /// The network with every output that could be imported; the answer is the first

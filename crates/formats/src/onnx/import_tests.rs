@@ -2,7 +2,9 @@
 
 use super::dtype::DType;
 use super::fixtures::{floats, graph, model, node, opset, raw, value_info};
-use super::proto::{ModelProto, NodeProto, TensorProto};
+use super::proto::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, attribute_type,
+};
 use super::{Model, OnnxError};
 use crate::{LoadOptions, Loaded};
 
@@ -253,4 +255,162 @@ fn notes_say_where_quantised_models_differ_from_onnxruntime() {
     let notes = import(&quantised([-64, 64])).unwrap().notes;
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(import(&dense(&[1.0; 4])).unwrap().notes.is_empty());
+}
+
+/// A Loop of so many rounds over a body that adds one.
+fn looped(rounds: i64) -> ModelProto {
+    let body = graph(
+        &[
+            node("Add", &["before", "one"], &["after"]),
+            node("Identity", &["go"], &["again"]),
+        ],
+        &[floats("one", &[], &[1.0])],
+        &[
+            value_info("number", 7, &[]),
+            value_info("go", 9, &[]),
+            value_info("before", 1, &[]),
+        ],
+        &[value_info("again", 9, &[]), value_info("after", 1, &[])],
+    );
+    let mut node = node("Loop", &["rounds", "", "x"], &["y"]);
+    node.attribute.push(body_attribute("body", &body));
+    let rounds = raw("rounds", DType::Int64, &[], &rounds.to_le_bytes());
+    small(&[node], &[rounds], &["y"])
+}
+
+fn body_attribute(name: &str, body: &GraphProto) -> bytes::Bytes {
+    let attribute = AttributeProto {
+        name: Some(name.to_owned()),
+        g: Some(body.encode_to_vec().into()),
+        r#type: Some(attribute_type::GRAPH),
+        ..AttributeProto::default()
+    };
+    attribute.encode_to_vec().into()
+}
+
+#[test]
+fn loops_are_written_out_up_to_a_limit() {
+    assert_eq!(import(&looped(3)).unwrap().network.nodes(), 3);
+    for rounds in [1_000_000, i64::MAX] {
+        assert_says(&refusal(&looped(rounds)), &["Loop", "rounds", "4096"]);
+    }
+}
+
+#[test]
+fn loops_that_the_input_decides_are_refused() {
+    let mut proto = looped(3);
+    let graph = proto.graph.as_mut().unwrap();
+    let mut node = NodeProto::decode(graph.node[0].clone()).unwrap();
+    node.input[0] = "x".into();
+    graph.node[0] = node.encode_to_vec().into();
+    assert_says(
+        &refusal(&proto),
+        &["number of rounds", "depends on the network's input"],
+    );
+}
+
+#[test]
+fn bodies_that_are_missing_damaged_or_endless_are_refused() {
+    let mut proto = looped(3);
+    let mut node = NodeProto::decode(proto.graph.as_ref().unwrap().node[0].clone()).unwrap();
+    node.attribute.clear();
+    proto.graph.as_mut().unwrap().node[0] = node.encode_to_vec().into();
+    assert_says(&refusal(&proto), &["`body` is missing"]);
+
+    let damaged = AttributeProto {
+        name: Some("body".into()),
+        g: Some([0xff, 0xff].as_slice().into()),
+        r#type: Some(attribute_type::GRAPH),
+        ..AttributeProto::default()
+    };
+    node.attribute.push(damaged.encode_to_vec().into());
+    proto.graph.as_mut().unwrap().node[0] = node.encode_to_vec().into();
+    assert_says(&refusal(&proto), &["Loop", "a subgraph"]);
+}
+
+#[test]
+fn functions_that_call_themselves_end() {
+    let call = || NodeProto {
+        domain: Some("own".into()),
+        ..node("Again", &["x"], &["y"])
+    };
+    let mut proto = small(&[call()], &[], &["y"]);
+    proto.opset_import.push(opset("own", 1));
+    let function = FunctionProto {
+        name: Some("Again".into()),
+        domain: Some("own".into()),
+        input: vec!["x".into()],
+        output: vec!["y".into()],
+        node: vec![call().encode_to_vec().into()],
+        ..FunctionProto::default()
+    };
+    proto.functions.push(function.encode_to_vec().into());
+    assert_says(&refusal(&proto), &["Again", "nested deeper than"]);
+}
+
+#[test]
+fn functions_that_call_others_twice_do_not_grow_without_end() {
+    let call = |name: &str, input: &str, output: &str| NodeProto {
+        domain: Some("own".into()),
+        ..node(name, &[input], &[output])
+    };
+    // Each of fifteen functions calls the next one eight times: 8^15 nodes.
+    let mut proto = small(&[call("f0", "x", "y")], &[], &["y"]);
+    proto.opset_import.push(opset("own", 1));
+    for level in 0..15 {
+        let next = format!("f{}", level + 1);
+        let mut nodes: Vec<NodeProto> =
+            (0..7).map(|i| call(&next, "x", &format!("t{i}"))).collect();
+        nodes.push(if level == 14 {
+            node("Relu", &["x"], &["y"])
+        } else {
+            call(&next, "x", "y")
+        });
+        let function = FunctionProto {
+            name: Some(format!("f{level}")),
+            domain: Some("own".into()),
+            input: vec!["x".into()],
+            output: vec!["y".into()],
+            node: nodes.iter().map(|n| n.encode_to_vec().into()).collect(),
+            ..FunctionProto::default()
+        };
+        proto.functions.push(function.encode_to_vec().into());
+    }
+    assert_says(&refusal(&proto), &["more than 65536 nodes"]);
+}
+
+#[test]
+fn a_row_that_is_masked_entirely_is_refused() {
+    let masked = |numbers: &[f32]| {
+        small(
+            &[
+                node("Add", &["x", "mask"], &["scores"]),
+                node("Softmax", &["scores"], &["y"]),
+            ],
+            &[floats("mask", &[1, 2], numbers)],
+            &["y"],
+        )
+    };
+    assert!(import(&masked(&[0.0, f32::NEG_INFINITY])).is_ok());
+    for numbers in [
+        [f32::NEG_INFINITY; 2],
+        [0.0, f32::INFINITY],
+        [f32::NAN, 0.0],
+    ] {
+        let message = refusal(&masked(&numbers));
+        assert!(
+            message.contains("infinity") || message.contains("NaN"),
+            "{message}"
+        );
+    }
+    // Where the scores themselves are an output, minus infinity would be the answer.
+    let mut shown = masked(&[0.0, f32::NEG_INFINITY]);
+    let output = value_info("scores", 1, &[]).encode_to_vec();
+    shown
+        .graph
+        .as_mut()
+        .unwrap()
+        .output
+        .insert(0, output.into());
+    assert_says(&refusal(&shown), &["minus infinity"]);
 }

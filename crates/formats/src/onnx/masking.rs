@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use deepconcolic_network::{NetworkBuilder, Shape};
 
-use super::graph::Graph;
+use super::attributes::Attribute;
 use super::import::Value;
 use super::node::Node;
 
@@ -20,11 +20,19 @@ pub(super) const MASKED: f64 = -1e30;
 pub(super) struct Masks(HashMap<String, i64>);
 
 impl Masks {
-    pub fn new(graph: &Graph, opset: i64) -> Self {
+    pub fn new<'a>(nodes: &'a [Node], outputs: impl Iterator<Item = &'a str>, opset: i64) -> Self {
         let mut feeding: HashMap<String, i64> = HashMap::new();
-        let mut elsewhere: HashSet<&str> = graph.outputs.iter().map(|o| o.name.as_str()).collect();
+        let mut elsewhere: HashSet<&str> = outputs.collect();
+        // A body may read any name.
+        let is_body = |name: &str, node: &Node| {
+            matches!(node.attributes.get(name), Some(Attribute::Graph(_)))
+        };
+        let has_body = |node: &Node| node.attributes.names().any(|name| is_body(name, node));
+        if nodes.iter().any(has_body) {
+            return Self(feeding);
+        }
         // Readers come after what they read, so their own readers are known by then.
-        for node in graph.nodes.iter().rev() {
+        for node in nodes.iter().rev() {
             let axis = match (node.domain.as_str(), node.op_type.as_str()) {
                 ("", "Softmax") => {
                     let default = if opset < 13 { 1 } else { -1 };

@@ -23,6 +23,7 @@ mod error;
 mod external;
 mod finite;
 mod foreign;
+mod function;
 mod gelu;
 mod graph;
 mod half;

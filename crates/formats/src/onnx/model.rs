@@ -29,6 +29,8 @@ pub struct Model {
     pub opsets: Vec<(String, i64)>,
     /// Domain and name of each function the model defines for itself.
     pub functions: Vec<(String, String)>,
+    /// The functions themselves, decoded when they are called.
+    bodies: Vec<Bytes>,
     /// The network.
     pub graph: Graph,
     /// SHA-256, in hex, of the model's bytes followed by those of its weight files, if any, in the
@@ -59,6 +61,7 @@ impl Model {
             .graph
             .ok_or_else(|| foreign::refuse(&head, "it holds no graph".to_owned()))?;
         let opsets = opset::imports(proto.opset_import)?;
+        let bodies = proto.functions.clone();
         let functions = proto
             .functions
             .into_iter()
@@ -72,6 +75,7 @@ impl Model {
             producer: proto.producer_name.unwrap_or_default(),
             opsets,
             functions,
+            bodies,
             graph,
             sha256: files.sha256(),
         })
@@ -91,9 +95,18 @@ impl Model {
 
     /// Whether a node calls a function that the model defines for itself.
     pub fn calls_function(&self, node: &Node) -> bool {
+        self.function_number(node).is_some()
+    }
+
+    fn function_number(&self, node: &Node) -> Option<usize> {
         self.functions
             .iter()
-            .any(|(domain, name)| *domain == node.domain && *name == node.op_type)
+            .position(|(domain, name)| *domain == node.domain && *name == node.op_type)
+    }
+
+    /// The function that a node calls, as it is stored.
+    pub(super) fn function(&self, node: &Node) -> Option<Bytes> {
+        self.bodies.get(self.function_number(node)?).cloned()
     }
 }
 
@@ -167,6 +180,7 @@ mod tests {
         let function = FunctionProto {
             name: Some("Gemm".into()),
             domain: Some("ai.onnx".into()),
+            ..FunctionProto::default()
         };
         proto.functions.push(function.encode_to_vec().into());
         let model = decode(&proto).unwrap();
@@ -216,7 +230,7 @@ mod tests {
         let proto = model(graph(&[branch], &[], &io, &[value_info("y", 1, &[])]));
         let model = decode(&proto).unwrap();
         let branch = model.graph.nodes[0].attributes.get("then_branch");
-        assert_eq!(branch, Some(&Attribute::Graph));
+        assert!(matches!(branch, Some(Attribute::Graph(_))));
     }
 
     #[test]

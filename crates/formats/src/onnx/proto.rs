@@ -42,8 +42,20 @@ pub(super) struct OperatorSetIdProto {
 pub(super) struct FunctionProto {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
+    #[prost(string, repeated, tag = "4")]
+    pub input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub output: Vec<String>,
+    /// Each a [`NodeProto`].
+    #[prost(bytes = "bytes", repeated, tag = "7")]
+    pub node: Vec<Bytes>,
+    #[prost(message, repeated, tag = "9")]
+    pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, optional, tag = "10")]
     pub domain: Option<String>,
+    /// Each an [`AttributeProto`]: attributes with defaults.
+    #[prost(bytes = "bytes", repeated, tag = "11")]
+    pub attribute_proto: Vec<Bytes>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -96,7 +108,7 @@ pub(super) struct AttributeProto {
     pub s: Option<Bytes>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
-    /// A `GraphProto`, never decoded.
+    /// A [`GraphProto`], decoded when it is run.
     #[prost(bytes = "bytes", optional, tag = "6")]
     pub g: Option<Bytes>,
     #[prost(float, repeated, tag = "7")]

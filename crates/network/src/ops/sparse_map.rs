@@ -27,7 +27,7 @@ impl SparseMap {
         rows: impl IntoIterator<Item = Vec<(usize, f64)>>,
     ) -> Result<Self, String> {
         /// Far above what real models hold, far below what would exhaust memory.
-        const MAX_TERMS: usize = 1 << 26;
+        const MAX_TERMS: usize = 1 << 24;
         let (mut starts, mut terms) = (vec![0], Vec::new());
         for mut row in rows.into_iter().take(output.elements()) {
             // An analysis reads each element of a row once.

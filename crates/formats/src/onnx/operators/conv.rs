@@ -1,7 +1,10 @@
 //! Convolution, by way of channels last.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{Add, Binary, Concat, Conv, Select, Transpose, View, Window};
-use deepconcolic_network::{Numbers, Order, Shape, Tensor};
+use deepconcolic_network::{Numbers, Operator, Order, Shape, Tensor};
 
 use super::activation;
 use super::context::{Context, float};
@@ -53,6 +56,7 @@ pub fn convolve(
         groups: usize::try_from(groups).map_err(|_| format!("group={groups}"))?,
         weights: weights.into(),
         bias: bias.unwrap_or_else(|| vec![0.0; *outputs]),
+        packed: OnceCell::new(),
     };
     if context.builder.shape(input).rank() == 5 {
         return kernel.over_volume(context, input);
@@ -70,6 +74,8 @@ struct Kernel {
     groups: usize,
     weights: Numbers,
     bias: Vec<f64>,
+    /// The operator, once it is made: samples and planes of one size share it.
+    packed: OnceCell<Arc<dyn Operator>>,
 }
 
 impl Kernel {
@@ -80,9 +86,16 @@ impl Kernel {
         size: [usize; 3],
         window: Window,
     ) -> Result<Tensor, String> {
-        let (weights, bias) = (self.weights.clone(), self.bias.clone());
-        let op = Conv::new(window, self.groups, size, self.outputs, weights, bias)?;
-        context.add(op, &[image])
+        let op = if let Some(op) = self.packed.get() {
+            Arc::clone(op)
+        } else {
+            let (weights, bias) = (self.weights.clone(), self.bias.clone());
+            let op = Conv::new(window, self.groups, size, self.outputs, weights, bias)?;
+            let op: Arc<dyn Operator> = Arc::new(op);
+            Arc::clone(self.packed.get_or_init(|| op))
+        };
+        let name = context.name.to_owned();
+        context.builder.add_shared(op, &[image], &name)
     }
 
     /// Each plane of the output is a convolution of the planes it sees, laid side by side as channels.
@@ -95,13 +108,7 @@ impl Kernel {
         if spans.count() != 3 {
             return Err(format!("weights of {} spatial axes", spans.count()));
         }
-        let planes = spans.positions(0, depth)?;
-        if planes.len() > MAX_PARTS {
-            return Err(format!(
-                "{} planes come out; at most {MAX_PARTS} are supported",
-                planes.len()
-            ));
-        }
+        let planes = spans.positions(0, depth, MAX_PARTS)?;
         let mut results = Vec::new();
         for seen in planes {
             let along = [

@@ -1,8 +1,11 @@
 //! `ConvTranspose`, as a plain convolution: zeros are put between the pixels, then the kernel is applied turned
 //! round, one step at a time.
 
-use deepconcolic_network::Shape;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{Conv, Select, Window};
+use deepconcolic_network::{Operator, Shape};
 
 use super::context::{Context, float};
 use super::conv::on_image;
@@ -71,6 +74,7 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
     let outputs = each * groups;
     let turned = turn(&weights, *channels, each, groups, kernel.iter().product());
     let input = context.tensor(0)?;
+    let packed: OnceCell<Arc<dyn Operator>> = OnceCell::new();
     let result = on_image(context, input, |context, image, [height, width, c]| {
         let extents = if kernel.len() == 1 {
             vec![width]
@@ -92,11 +96,17 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
         let spread = context.add(spread, &[image])?;
         let mut window = Window::new([tall.map_or(1, |axis| axis.kernel), wide.kernel]);
         window.dilations = [tall.map_or(1, |axis| axis.dilation), wide.dilation];
-        let bias = bias.clone().unwrap_or_else(|| vec![0.0; outputs]);
-        context.add(
-            Conv::new(window, groups, size, outputs, turned.clone(), bias)?,
-            &[spread],
-        )
+        // Samples of one size share the operator.
+        let op = if let Some(op) = packed.get() {
+            Arc::clone(op)
+        } else {
+            let bias = bias.clone().unwrap_or_else(|| vec![0.0; outputs]);
+            let op = Conv::new(window, groups, size, outputs, turned.clone(), bias)?;
+            let op: Arc<dyn Operator> = Arc::new(op);
+            Arc::clone(packed.get_or_init(|| op))
+        };
+        let name = context.name.to_owned();
+        context.builder.add_shared(op, &[spread], &name)
     })?;
     float(result)
 }

@@ -47,7 +47,7 @@ fn converted_to(context: &mut Context<'_>, value: Value, target: DType) -> Outpu
 }
 
 /// Computed whole numbers as a type of one or two bytes has them.
-fn wrapped(context: &mut Context<'_>, whole: Tensor, target: DType) -> Result<Tensor, String> {
+pub fn wrapped(context: &mut Context<'_>, whole: Tensor, target: DType) -> Result<Tensor, String> {
     let Some(width @ 1..4) = target.width() else {
         return Ok(whole);
     };

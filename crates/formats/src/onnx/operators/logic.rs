@@ -4,9 +4,9 @@ use deepconcolic_network::ops::{AxisMap, Binary, Comparison, Mul, Remainder, Sel
 use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, typed};
+use super::discrete::wrapped;
 use super::rearrange::chosen;
 use super::selection::{select, whole};
-use crate::onnx::dtype::DType;
 use crate::onnx::import::Value;
 use crate::onnx::quote::quote;
 
@@ -258,30 +258,37 @@ pub fn cumulative_product(context: &mut Context<'_>) -> Outputs {
     typed(products, value.integer)
 }
 
-/// Numbers without a sign, times or over a power of two; what leaves the type on the left is lost.
+/// Times or over a power of two; what leaves the type on the left is lost.
 pub fn bit_shift(context: &mut Context<'_>) -> Outputs {
-    let (value, by) = (context.tensor(0)?, context.known(1)?);
-    let unsigned = |dtype: &DType| dtype.name().starts_with('u');
-    let dtype = context.element_type(1).filter(unsigned);
-    let dtype = dtype.ok_or("numbers with a sign, or of a type that is not known")?;
-    let bits = dtype.width().unwrap_or(8) as i32 * 8;
+    let (value, (shape, by)) = (context.tensor(0)?, context.known(1)?);
     let left = match context.string_or("direction", "")? {
         "LEFT" => true,
         "RIGHT" => false,
         other => return Err(format!("direction={} is not known", quote(other))),
     };
+    if by.iter().any(|&n| n < 0.0) {
+        return Err("a shift by fewer than no bits".into());
+    }
     let sign = if left { 1.0 } else { -1.0 };
-    let factors = by.1.iter().map(|&n| (sign * n.clamp(0.0, 64.0)).exp2());
-    let factors = factors.collect();
-    let factors = context.constant(by.0.dims(), factors)?;
+    let factors = by.iter().map(|&n| (sign * n.min(64.0)).exp2());
+    let factors = context.constant(shape.dims(), factors.collect())?;
     let moved = context.add(Binary::new(Mul), &[value, factors])?;
-    let result = if left {
-        let around = context.constant(&[], vec![2_f64.powi(bits)])?;
-        context.add(Binary::new(Remainder::OfDivisor), &[moved, around])?
-    } else {
-        context.add(Step::Floor, &[moved])?
-    };
-    typed(result, true)
+    if !left {
+        return typed(context.add(Step::Floor, &[moved])?, true);
+    }
+    let dtype = context
+        .element_type(1)
+        .ok_or("the type of the numbers is not known")?;
+    match (dtype.name().starts_with('u'), dtype.width()) {
+        (true, Some(width)) => {
+            let around = context.constant(&[], vec![2_f64.powi(8 * width as i32)])?;
+            let inside = context.add(Binary::new(Remainder::OfDivisor), &[moved, around])?;
+            typed(inside, true)
+        }
+        (false, Some(1 | 2)) => typed(wrapped(context, moved, dtype)?, true),
+        // Single precision cannot tell the last bits of what wraps round.
+        _ => Err(format!("shifts of {dtype} to the left are not supported")),
+    }
 }
 
 fn step(context: &mut Context<'_>, step: Step) -> Outputs {

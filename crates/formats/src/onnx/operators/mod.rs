@@ -32,7 +32,6 @@ mod shape;
 
 pub(super) use context::{Build, Context, constant};
 
-use super::model::Model;
 use super::node::Node;
 use super::quote::quote;
 
@@ -227,20 +226,12 @@ pub(super) fn find(node: &Node) -> Option<Build> {
 }
 
 /// Why a node has no builder, and what the user can do.
-pub(super) fn unsupported(model: &Model, node: &Node) -> String {
-    if model.calls_function(node) {
-        return "it calls a function defined inside the model; \
-                export the model with its functions inlined"
-            .into();
-    }
-    match (node.domain.as_str(), node.op_type.as_str()) {
-        ("", "If" | "Loop" | "Scan") => {
-            "control flow is not supported; export the model with a fixed graph".into()
-        }
-        ("", _) => "this operator is not supported; \
-                    simplify the model before export, or ask for the operator"
+pub(super) fn unsupported(node: &Node) -> String {
+    match node.domain.as_str() {
+        "" => "this operator is not supported; \
+               simplify the model before export, or ask for the operator"
             .into(),
-        (domain, _) => format!(
+        domain => format!(
             "operators of domain {} are not supported; export with standard ONNX operators only",
             quote(domain)
         ),

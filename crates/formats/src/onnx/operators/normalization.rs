@@ -1,8 +1,8 @@
 //! Normalisation of batches, layers, groups and instances, Softmax.
 
 use deepconcolic_network::ops::{
-    Abs, Add, AxisMap, Binary, Div, Elementwise, LayerNorm, Max, Mul, Power, Reduce, Softmax, Sqrt,
-    Sub, View,
+    Abs, Add, AxisMap, Binary, Div, Elementwise, LayerNorm, Max, Mul, Power, Reciprocal, Reduce,
+    Softmax, Sqrt, Sub, View,
 };
 use deepconcolic_network::{Shape, Tensor};
 
@@ -71,7 +71,35 @@ pub fn layer_normalization(context: &mut Context<'_>) -> Outputs {
     };
     let scale = spread(context.known_if_given(1)?, 1.0)?;
     let bias = spread(context.known_if_given(2)?, 0.0)?;
-    float(context.add(LayerNorm::new(axis, epsilon, scale, Some(bias))?, &[input])?)
+    let mut outputs =
+        float(context.add(LayerNorm::new(axis, epsilon, scale, Some(bias))?, &[input])?)?;
+    if context.node.outputs.len() > 1 {
+        let (mean, inverse) = statistics(context, input, axis, epsilon)?;
+        outputs.extend(float(mean)?);
+        outputs.extend(float(inverse)?);
+    }
+    Ok(outputs)
+}
+
+/// The mean over the last axes, and the inverse of the standard deviation: side outputs for training.
+fn statistics(
+    context: &mut Context<'_>,
+    input: Tensor,
+    axis: usize,
+    epsilon: f64,
+) -> Result<(Tensor, Tensor), String> {
+    let axes: Vec<usize> = (axis..context.builder.shape(input).rank()).collect();
+    let mean = context.add(Reduce::mean(axes.clone()), &[input])?;
+    let moved = context.add(Binary::new(Sub), &[input, mean])?;
+    let squares = context.add(Binary::new(Mul), &[moved, moved])?;
+    let variance = context.add(Reduce::mean(axes), &[squares])?;
+    let epsilon = context.constant(&[], vec![epsilon])?;
+    let above = context.add(Binary::new(Add), &[variance, epsilon])?;
+    let deviation = context.add(Elementwise::new(Sqrt), &[above])?;
+    Ok((
+        mean,
+        context.add(Elementwise::new(Reciprocal), &[deviation])?,
+    ))
 }
 
 /// Each channel by its own mean and variance.

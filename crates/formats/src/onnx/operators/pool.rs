@@ -243,13 +243,25 @@ impl Spans {
         window
     }
 
-    /// The positions of an axis under the window at each of its places; none where it reaches into the padding.
-    pub fn positions(&self, axis: usize, extent: usize) -> Result<Vec<Vec<Option<usize>>>, String> {
+    /// The positions of an axis under the window at each of its places, of which there may be so many; none where
+    /// it reaches into the padding.
+    pub fn positions(
+        &self,
+        axis: usize,
+        extent: usize,
+        most: usize,
+    ) -> Result<Vec<Vec<Option<usize>>>, String> {
         let (kernel, stride) = (self.kernel[axis], self.strides[axis]);
         let padded = extent + self.before[axis] + self.after[axis];
         let reach = (kernel.max(1) - 1) * self.dilations[axis] + 1;
         if kernel == 0 || stride == 0 || reach > padded {
             return Err(format!("a window of {reach} along an axis of {padded}"));
+        }
+        let places = (padded - reach) / stride + 1;
+        if places > most {
+            return Err(format!(
+                "{places} places of a window along an axis; at most {most} are supported"
+            ));
         }
         let place = |start: usize| {
             let under = (0..kernel).map(|k| start + k * self.dilations[axis]);
@@ -257,7 +269,7 @@ impl Spans {
                 .map(|at| at.checked_sub(self.before[axis]).filter(|&at| at < extent))
                 .collect()
         };
-        Ok((0..=padded - reach).step_by(stride).map(place).collect())
+        Ok((0..places).map(|n| place(n * stride)).collect())
     }
 
     /// Elements under the window.

@@ -57,6 +57,7 @@ fn by_element(
 ) -> Result<Tensor, String> {
     let of = context.shape(1)?;
     let to = context.shape(0)?.broadcast(&of)?;
+    context.builder.affordable(&to)?;
     let base = spread(context, base, &to)?;
     let mut order = BTreeMap::new();
     for exponent in exponents {

@@ -52,7 +52,7 @@ pub fn identity(context: &mut Context<'_>) -> Outputs {
     Ok(vec![context.value(0)?])
 }
 
-/// At inference the identity; its mask is not computed.
+/// At inference the identity, and a mask that keeps everything.
 pub fn dropout(context: &mut Context<'_>) -> Outputs {
     if drops(context)? {
         return Err(
@@ -61,7 +61,16 @@ pub fn dropout(context: &mut Context<'_>) -> Outputs {
                 .into(),
         );
     }
-    identity(context)
+    let mut outputs = identity(context)?;
+    if context.node.outputs.len() > 1 {
+        let shape = context.shape(0)?;
+        let elements = context.builder.affordable(&shape)?;
+        outputs.extend(typed(
+            context.constant(shape.dims(), vec![1.0; elements])?,
+            true,
+        )?);
+    }
+    Ok(outputs)
 }
 
 /// Training is an input since operator set 12; before that a Dropout never drops.
