@@ -2307,7 +2307,9 @@ def check_run(folder, model_path, report):
     run = load_json(os.path.join(folder, "run.json"))
     settings = run["settings"]
     arguments = settings["model"]
-    model = Model(model_path or arguments["model"], arguments.get("input_shape"), arguments.get("mean"),
+    kept = arguments["model"][4:] if arguments["model"].startswith("run:") else None
+    named = os.path.join(folder, kept) if kept else arguments["model"]
+    model = Model(model_path or named, arguments.get("input_shape"), arguments.get("mean"),
                   arguments.get("std"))
     if settings["sha256"] != model.digest:
         raise Rejected("the model is not the one of the run")

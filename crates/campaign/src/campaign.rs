@@ -20,6 +20,7 @@ use deepconcolic_network::{BitSet, Network, Pass, Seed};
 
 use crate::Inputs;
 use crate::ascent::AscentContext;
+use crate::filter::Filter;
 use crate::identity::TestRef;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
@@ -178,9 +179,16 @@ pub struct Campaign {
     reasons: Vec<String>,
     /// Tests added last, which the next round's ranking takes in.
     fresh: usize,
+    /// What the caller allows as a test.
+    filter: Option<Filter>,
 }
 
 impl Campaign {
+    /// Takes only tests that a filter allows, from now on.
+    pub fn hold_to(&mut self, filter: Filter) {
+        self.filter = Some(filter);
+    }
+
     /// Runs the seeds, as far as the limits allow, and marks what they cover. `sampled` inputs were
     /// run before, for the means.
     pub fn new(
@@ -218,6 +226,7 @@ impl Campaign {
             claims: Vec::new(),
             reasons: Vec::new(),
             fresh: 0,
+            filter: None,
         };
         campaign.measure(limits);
         campaign.progress.charge(campaign.passes.total());

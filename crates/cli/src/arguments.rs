@@ -49,6 +49,7 @@ impl ModelArguments {
             mean: self.mean.clone(),
             std: self.std.clone(),
             input_shape: self.input_shape.clone(),
+            ..ModelSettings::default()
         }
     }
 }
@@ -75,6 +76,7 @@ impl DataArguments {
             data: self.data.clone(),
             scale: self.scale,
             limit: self.limit,
+            ..DataSettings::default()
         }
     }
 }

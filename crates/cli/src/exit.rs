@@ -4,7 +4,6 @@ use std::fmt::Arguments;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
@@ -103,17 +102,16 @@ impl Status {
     pub fn of(passes: bool) -> Self {
         if passes { Self::Done } else { Self::GateFailed }
     }
-}
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        Self::from(match status {
-            Status::Done => 0,
-            Status::GateFailed => 1,
-            Status::BadInput => 2,
-            Status::Internal => 3,
-            Status::Interrupted => 130,
-        })
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::GateFailed => 1,
+            Self::BadInput => 2,
+            Self::Internal => 3,
+            Self::Interrupted => 130,
+        }
     }
 }
 
@@ -228,20 +226,20 @@ pub fn say(words: Arguments<'_>) {
 }
 
 /// Runs a command and turns whatever happens into an exit code.
-pub fn guard(run: impl FnOnce() -> Result<Status, Failure>) -> ExitCode {
+pub fn guard(run: impl FnOnce() -> Result<Status, Failure>) -> u8 {
     match panic::catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(status)) => status.into(),
+        Ok(Ok(status)) => status.code(),
         // A file that is a pipe, such as /dev/stdout, whose reader has read enough.
-        Ok(Err(failure)) if failure.is_closed_pipe() => Status::Done.into(),
+        Ok(Err(failure)) if failure.is_closed_pipe() => Status::Done.code(),
         Ok(Err(failure)) => {
             tell(format_args!("error: {failure}"));
-            failure.status().into()
+            failure.status().code()
         }
         Err(_) => {
             tell(format_args!(
                 "error: internal error (see above); please report it with the command line"
             ));
-            Status::Internal.into()
+            Status::Internal.code()
         }
     }
 }

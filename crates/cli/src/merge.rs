@@ -37,6 +37,7 @@ impl Merge {
             out: self.out.clone(),
             parts: self.parts.clone(),
             model: self.model.clone(),
+            kept: None,
             command: exit::command_line(),
         };
         let summary = self

@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn values_that_are_not_finite_are_located() {
-        let elements = Elements::F32(vec![0.0, 1.0, 2.0, f32::NAN]);
+        let elements = Elements::F32(vec![0.0, 1.0, 2.0, f32::NAN].into());
         let message = dataset(&[2], elements).unwrap_err().to_string();
         assert!(message.contains("sample 1 holds NaN (value 1"), "{message}");
     }
@@ -240,7 +240,7 @@ mod tests {
     fn no_samples_is_an_error() {
         for shape in [&[2][..], &[0], &[]] {
             assert!(matches!(
-                dataset(shape, Elements::U8(Vec::new())),
+                dataset(shape, Elements::U8(Vec::new().into())),
                 Err(DatasetError::Empty { .. })
             ));
         }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn labels_must_pair_with_samples() {
-        let data = dataset(&[2], Elements::U8(vec![0; 6])).unwrap();
+        let data = dataset(&[2], Elements::U8(vec![0; 6].into())).unwrap();
         assert_eq!(data.len(), 3);
         let message = data.with_labels(vec![1, 2]).unwrap_err().to_string();
         assert!(message.contains("2 labels for 3 samples"), "{message}");
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_label_may_be_a_quantity_but_not_nan() {
-        let data = dataset(&[2], Elements::U8(vec![0; 4])).unwrap();
+        let data = dataset(&[2], Elements::U8(vec![0; 4].into())).unwrap();
         let measured = data.clone().with_quantities(vec![0.5, 2.0]).unwrap();
         assert_eq!((measured.labels(), measured.quantity(0)), (None, Some(0.5)));
         let counted = data.clone().with_labels(vec![3, 4]).unwrap();

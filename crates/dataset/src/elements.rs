@@ -4,15 +4,16 @@ use std::io::Read;
 
 use crate::arrays::{Array, ArraySource};
 use crate::error::ArrayError;
+use crate::values::Values;
 
 /// Values as they are kept in memory: bytes stay bytes, everything else is `f32`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Elements {
     /// Bytes, mostly pixels.
-    U8(Vec<u8>),
+    U8(Values<u8>),
     /// Any other number type of the file.
-    F32(Vec<f32>),
+    F32(Values<f32>),
 }
 
 impl Elements {
@@ -63,10 +64,10 @@ impl Elements {
         }
         if source.header.is_u8() {
             let Array { shape, values } = source.read(rows)?;
-            Ok((shape_of_one(&shape), Self::U8(values)))
+            Ok((shape_of_one(&shape), Self::U8(values.into())))
         } else {
             let Array { shape, values } = source.read(rows)?;
-            Ok((shape_of_one(&shape), Self::F32(values)))
+            Ok((shape_of_one(&shape), Self::F32(values.into())))
         }
     }
 }

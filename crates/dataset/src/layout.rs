@@ -233,7 +233,7 @@ mod tests {
 
     fn between(data: &[usize], model: &[usize]) -> Result<Layout, DatasetError> {
         let features = element_count(data).unwrap();
-        let elements = Elements::U8(vec![0; 2 * features]);
+        let elements = Elements::U8(vec![0; 2 * features].into());
         let dataset = Dataset::new(Path::new("mnist.npz"), data, elements)
             .unwrap()
             .with_array("x");

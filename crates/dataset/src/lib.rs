@@ -23,6 +23,7 @@ mod layout;
 mod preparation;
 mod samples;
 mod shape;
+mod values;
 pub mod write;
 
 pub use dataset::Dataset;
@@ -32,3 +33,4 @@ pub use format::{Format, OpenOptions};
 pub use layout::Layout;
 pub use preparation::Preparation;
 pub use samples::Samples;
+pub use values::Values;

@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn bytes_are_divided_by_255_and_floats_are_not() {
-        let bytes = Elements::U8(vec![0, 255]);
-        let floats = Elements::F32(vec![0.0, 255.0]);
+        let bytes = Elements::U8(vec![0, 255].into());
+        let floats = Elements::F32(vec![0.0, 255.0].into());
         assert_eq!(prepare(bytes.clone(), None).unwrap().divisor(), Some(255.0));
         assert_eq!(prepare(floats.clone(), None).unwrap().divisor(), None);
         for elements in [bytes, floats] {
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_scale_that_breaks_values_is_refused() {
         for scale in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-45] {
-            let floats = Elements::F32(vec![0.0, 255.0]);
+            let floats = Elements::F32(vec![0.0, 255.0].into());
             assert!(matches!(
                 prepare(floats, Some(scale)),
                 Err(DatasetError::Scale { .. })

@@ -203,15 +203,19 @@ mod tests {
             .map(|v| v as f32)
             .into();
         let mut out = vec![0.0; 12];
-        samples(&[1, 2, 3], Elements::F32(last.clone()), &[3, 1, 2]).fill(0..2, &mut out);
+        samples(&[1, 2, 3], Elements::F32(last.clone().into()), &[3, 1, 2]).fill(0..2, &mut out);
         assert_eq!(out, first);
-        samples(&[3, 1, 2], Elements::F32(first), &[1, 2, 3]).fill(0..2, &mut out);
+        samples(&[3, 1, 2], Elements::F32(first.into()), &[1, 2, 3]).fill(0..2, &mut out);
         assert_eq!(out, last);
     }
 
     #[test]
     fn gather_takes_any_order_with_repetition() {
-        let samples = samples(&[2], Elements::F32(vec![0.0, 1.0, 2.0, 3.0]), &[1, 2]);
+        let samples = samples(
+            &[2],
+            Elements::F32(vec![0.0, 1.0, 2.0, 3.0].into()),
+            &[1, 2],
+        );
         let mut out = [0.0; 6];
         samples.gather(&[1, 0, 1], &mut out);
         assert_eq!(out, [2.0, 3.0, 0.0, 1.0, 2.0, 3.0]);
@@ -219,15 +223,15 @@ mod tests {
 
     #[test]
     fn the_observed_range_is_per_feature() {
-        let samples = samples(&[2], Elements::F32(vec![0.0, 9.0, -2.0, 3.0]), &[2]);
+        let samples = samples(&[2], Elements::F32(vec![0.0, 9.0, -2.0, 3.0].into()), &[2]);
         let (low, high) = samples.observed_range();
         assert_eq!((low, high), (vec![-2.0, 3.0], vec![0.0, 9.0]));
     }
 
     #[test]
     fn images_are_told_from_tables() {
-        let floats = |count| Elements::F32(vec![0.0; count]);
-        assert!(samples(&[4], Elements::U8(vec![0; 4]), &[4]).is_image());
+        let floats = |count| Elements::F32(vec![0.0; count].into());
+        assert!(samples(&[4], Elements::U8(vec![0; 4].into()), &[4]).is_image());
         assert!(samples(&[2, 2], floats(4), &[4]).is_image());
         assert!(samples(&[4], floats(4), &[1, 2, 2]).is_image());
         assert!(!samples(&[1, 4, 1], floats(4), &[4]).is_image());
@@ -236,6 +240,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "room for 2 samples")]
     fn a_wrong_output_size_is_the_callers_bug() {
-        samples(&[2], Elements::U8(vec![0; 4]), &[2]).fill(0..2, &mut [0.0; 3]);
+        samples(&[2], Elements::U8(vec![0; 4].into()), &[2]).fill(0..2, &mut [0.0; 3]);
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use deepconcolic_campaign::Strategy;
+use deepconcolic_campaign::{Filter, Strategy};
 use deepconcolic_criteria::{Parameters, Partition, Rule};
 use deepconcolic_geometry::Norm;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -85,6 +85,9 @@ pub struct Job {
     pub gates: Gates,
     /// How the run was asked for, in words, for its record: a command line, for example.
     pub command: Vec<String>,
+    /// What may be a test at all, by a function of the caller's, which no file can hold and no check repeat.
+    #[serde(skip)]
+    pub filter: Option<Filter>,
 }
 
 /// Which inputs of the data to start from.
@@ -165,6 +168,7 @@ impl Default for Job {
             rng_seed: 0,
             gates: Gates::default(),
             command: Vec::new(),
+            filter: None,
         }
     }
 }

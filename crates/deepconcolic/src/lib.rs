@@ -77,7 +77,7 @@ mod verify;
 /// What is said of a test, by which oracles.
 pub use deepconcolic_campaign::oracle::{ALL as ORACLES, Oracle, Verdict};
 /// Why a session ended, the stages it goes through, the work it did, and its tests.
-pub use deepconcolic_campaign::{Passes, Stage, Stop, Suite};
+pub use deepconcolic_campaign::{Filter, Passes, Stage, Stop, Suite};
 /// One of several parts of the requirements; whether a witness is wanted.
 pub use deepconcolic_criteria::{Partition, Polarity};
 /// How outputs are read.
@@ -98,6 +98,7 @@ pub use criterion::{find as find_criterion, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
+pub use folder::kept::{KEPT_DATA, KEPT_MODEL};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
 pub use gate::{Account, Adversarial, Counts, FailOn, FailUnder, Gates};
 pub use inspect::{HiddenLayer, Inspection, TensorReport};

@@ -10,10 +10,11 @@ use crate::settings::ModelSettings;
 
 /// The model that settings name. Its notes say what is odd about how it was read.
 pub fn load(settings: &ModelSettings) -> Result<Loaded, Error> {
-    Ok(deepconcolic_formats::load(
-        &settings.model,
-        &settings.options(),
-    )?)
+    let options = settings.options();
+    Ok(match &settings.content {
+        Some(bytes) => deepconcolic_formats::load_bytes(bytes.to_vec(), &options)?,
+        None => deepconcolic_formats::load(&settings.model, &options)?,
+    })
 }
 
 /// The fingerprint of a model, weights beside it included, as certificates hold it.

@@ -20,6 +20,10 @@ use crate::settings::{
 };
 use crate::{criterion, model, oracle, plan, requirements, samples, two_inputs};
 
+/// What is said of a run whose tests were held to a function of the caller's.
+const FILTERED: &str = "only inputs that a function of the caller's allows became tests; `check` cannot repeat that, and proofs are \
+     about all inputs of the region";
+
 /// What a job works on, read and checked.
 pub struct Prepared {
     /// The fingerprint of the model.
@@ -94,6 +98,7 @@ impl Job {
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         notes.extend(self.wrong_seeds(&choice));
+        notes.extend(self.filter.as_ref().map(|_| FILTERED.to_owned()));
         let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
         let (profile, profile_words) = self.profile(needs_profile, &data, &network)?;
         let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);

@@ -25,7 +25,7 @@ use crate::conclude::{Conclusion, Ended};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::certificates::{CertificateFolder, CertificateStore, CertificatesInMemory};
-use crate::folder::{CERTIFICATES, NEAREST, PROFILE, profile_file, region_file};
+use crate::folder::{CERTIFICATES, NEAREST, PROFILE, kept, profile_file, region_file};
 use crate::gate::Gates;
 use crate::job::Job;
 use crate::plan;
@@ -193,6 +193,7 @@ impl Session {
             let path = folder.join("journal");
             Error::from(ArchiveError::Damaged { path, detail })
         })?;
+        let settings = kept::fetched(settings, folder);
         let job = Job {
             model: settings.model.clone(),
             data: settings.data.clone(),
@@ -248,8 +249,11 @@ impl Session {
         let subject = prepared.subject()?;
         let strategy = plan::strategy(&prepared.settings.strategy)?;
         let rng_seed = prepared.settings.rng_seed;
-        let campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
+        let mut campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
             .map_err(Error::Request)?;
+        if let Some(filter) = &job.filter {
+            campaign.hold_to(filter.clone());
+        }
         let rounds = opened
             .entries
             .iter()
@@ -589,6 +593,7 @@ impl Opened {
             Location::Old(path, on_damage) => RunFolder::resume(path, settings, on_damage)?,
         };
         // Also when resuming: the run may have been killed before these were there.
+        kept::keep(&job.model, &job.data, &folder)?;
         let saved = folder.file(PROFILE);
         if let Some(profile) = prepared.profile.as_ref().filter(|_| !saved.exists()) {
             profile_file::save(&saved, &prepared.network, profile)?;

@@ -2,6 +2,7 @@
 //! to do it all again. Plain data: names here are those of the files, whatever flags are called.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use deepconcolic_campaign::oracle::Oracle;
 use deepconcolic_check::{Digest, hex, sha256};
@@ -49,6 +50,10 @@ pub struct ModelSettings {
     pub std: Option<Vec<f64>>,
     /// The shape of one input, for a model that leaves it open.
     pub input_shape: Option<Vec<usize>>,
+    /// The content of the file, where it is in memory already. It is then named as
+    /// [`KEPT_MODEL`](crate::KEPT_MODEL), and the folder of a run keeps it.
+    #[serde(skip)]
+    pub content: Option<Arc<[u8]>>,
 }
 
 impl ModelSettings {
@@ -57,6 +62,18 @@ impl ModelSettings {
         Self {
             model: model.to_owned(),
             ..Self::default()
+        }
+    }
+
+    /// The same model, or another file in its place that is read the same way.
+    pub fn or_file(&self, other: Option<&Path>) -> Self {
+        match other {
+            None => self.clone(),
+            Some(file) => Self {
+                model: file.to_owned(),
+                content: None,
+                ..self.clone()
+            },
         }
     }
 
@@ -79,6 +96,10 @@ pub struct DataSettings {
     pub scale: Option<f32>,
     /// How many samples are used.
     pub limit: Option<usize>,
+    /// The data themselves, where they are in memory already. They are then named as
+    /// [`KEPT_DATA`](crate::KEPT_DATA), and the folder of a run keeps them.
+    #[serde(skip)]
+    pub content: Option<Dataset>,
 }
 
 impl DataSettings {
@@ -92,7 +113,11 @@ impl DataSettings {
 
     /// The samples as the network takes them.
     pub fn open(&self, network: &Network) -> Result<Samples, Error> {
-        self.prepare(&self.data, self.limit, network)
+        let Some(dataset) = &self.content else {
+            return self.prepare(&self.data, self.limit, network);
+        };
+        let shape = network.input_shape();
+        Ok(dataset.prepare(shape.without_batch(), self.scale)?)
     }
 
     /// Other data, read the same way but for the limit.

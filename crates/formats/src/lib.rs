@@ -3,7 +3,7 @@
 mod load;
 pub mod onnx;
 
-pub use load::{ALL, Format, LoadError, LoadOptions, Loaded, load};
+pub use load::{ALL, Format, LoadError, LoadOptions, Loaded, load, load_bytes};
 
 #[cfg(doc)]
 use deepconcolic_network::Network;

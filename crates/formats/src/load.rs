@@ -77,6 +77,11 @@ fn load_onnx(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
     Ok(Model::open(path)?.import(options).map_err(in_file)?)
 }
 
+/// Reads an ONNX model that is in memory. Weights must be inside: there is no folder that others could lie in.
+pub fn load_bytes(bytes: Vec<u8>, options: &LoadOptions) -> Result<Loaded, LoadError> {
+    Ok(Model::decode(bytes.into(), None)?.import(options)?)
+}
+
 /// Reads a model by the ending of its name.
 pub fn load(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
     let extension = path

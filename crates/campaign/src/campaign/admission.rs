@@ -83,7 +83,7 @@ impl Campaign {
         (proposals, pairs): (Vec<Proposal>, Vec<PairProposal>),
         mut passes: Passes,
     ) -> Draft {
-        let (added, tests) = self.accept(stage, proposals, &mut passes);
+        let (added, tests) = self.accept(stage, self.allowed(proposals), &mut passes);
         let mut after = self.ledger.clone();
         let mut draft = Draft {
             gain: tests.iter().map(|test| after.enter(test)).sum(),
@@ -98,6 +98,18 @@ impl Campaign {
             self.draft_pair(stage, proposal, &mut draft);
         }
         draft
+    }
+
+    /// The proposals that the caller's filter allows.
+    fn allowed(&self, proposals: Vec<Proposal>) -> Vec<Proposal> {
+        let Some(filter) = &self.filter else {
+            return proposals;
+        };
+        let inputs: Vec<&[f32]> = proposals.iter().map(|p| p.input.as_slice()).collect();
+        let mut allowed = filter.allows(&inputs).into_iter();
+        let mut kept = proposals;
+        kept.retain(|_| allowed.next() == Some(true));
+        kept
     }
 
     fn draft_pair(&self, stage: Stage, proposal: PairProposal, draft: &mut Draft) {
@@ -137,6 +149,13 @@ impl Campaign {
     ) -> (Vec<Added>, Vec<Confirmed>, Vec<AddedPair>) {
         let root = self.subject.seeds.input(proposal.root);
         let seed = TestRef::Seed(proposal.root as u32);
+        if let Some(filter) = &self.filter {
+            let inputs = proposal.tests.iter().map(Vec::as_slice);
+            let inputs: Vec<&[f32]> = inputs.filter(|&input| input != root).collect();
+            if filter.allows(&inputs).contains(&false) {
+                return (Vec::new(), Vec::new(), Vec::new());
+            }
+        }
         let mut names = Vec::new();
         let mut new: Vec<Added> = Vec::new();
         for input in proposal.tests {

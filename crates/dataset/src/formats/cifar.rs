@@ -93,7 +93,8 @@ impl Format for Cifar {
                 pixels.extend_from_slice(image);
             }
         }
-        let dataset = Dataset::new(path, &SHAPE, Elements::U8(pixels))?.with_labels(labels)?;
+        let dataset =
+            Dataset::new(path, &SHAPE, Elements::U8(pixels.into()))?.with_labels(labels)?;
         Ok(
             match variant.and_then(|variant| class_names(folder, variant)) {
                 Some(names) => dataset.with_class_names(names),

@@ -53,7 +53,11 @@ impl Format for Csv {
             let Some(row) = rows.next()? else { break };
             table.push(&columns, &row, &rows)?;
         }
-        let dataset = Dataset::new(path, &[columns.features()], Elements::F32(table.values))?;
+        let dataset = Dataset::new(
+            path,
+            &[columns.features()],
+            Elements::F32(table.values.into()),
+        )?;
         match columns.label {
             Some(_) => labels::attach(dataset, &table.labels),
             None => Ok(dataset),
@@ -203,7 +207,7 @@ mod tests {
             ("0,1,label\n1,2,5\n3,4,6\n", Some([5, 6])),
         ] {
             let dataset = of_two(text).unwrap();
-            let expected = Elements::F32(vec![1.0, 2.0, 3.0, 4.0]);
+            let expected = Elements::F32(vec![1.0, 2.0, 3.0, 4.0].into());
             assert_eq!(dataset.elements(), &expected, "{text:?}");
             assert_eq!(dataset.labels(), labels.as_ref().map(<[i64; 2]>::as_slice));
         }

@@ -167,7 +167,10 @@ mod tests {
         ] {
             let dataset = load(&files, None).unwrap();
             assert_eq!((dataset.len(), dataset.shape()), (2, &[1, 2][..]));
-            assert_eq!(dataset.elements(), &Elements::U8(vec![10, 20, 30, 40]));
+            assert_eq!(
+                dataset.elements(),
+                &Elements::U8(vec![10, 20, 30, 40].into())
+            );
             assert_eq!(dataset.labels(), Some(&[7, 9][..]));
             let dataset = load(&files, Some(1)).unwrap();
             assert_eq!(dataset.labels(), Some(&[7][..]));
@@ -185,7 +188,7 @@ mod tests {
         let mut bytes = vec![0, 0, 0x0d, 2, 0, 0, 0, 1, 0, 0, 0, 1];
         bytes.extend(0.5_f32.to_be_bytes());
         let dataset = load(&[("a.idx", &bytes)], None).unwrap();
-        assert_eq!(dataset.elements(), &Elements::F32(vec![0.5]));
+        assert_eq!(dataset.elements(), &Elements::F32(vec![0.5].into()));
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Format for ImageFolder {
             pixels.push(file)?;
         }
         let shape = [pixels.height, pixels.width, pixels.channels];
-        let mut dataset = Dataset::new(path, &shape, Elements::U8(pixels.values))?;
+        let mut dataset = Dataset::new(path, &shape, Elements::U8(pixels.values.into()))?;
         if let Some(mut labels) = labels {
             labels.truncate(kept);
             dataset = dataset.with_labels(labels)?;

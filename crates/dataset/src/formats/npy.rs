@@ -43,7 +43,7 @@ mod tests {
         write_npy(&path, &[3, 2, 1], &[1_i64, 2, 3, 4, 5, 6]).unwrap();
         let dataset = Npy.load(&path, &OpenOptions::default()).unwrap();
         assert_eq!((dataset.len(), dataset.shape()), (3, &[2, 1][..]));
-        let expected = Elements::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let expected = Elements::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into());
         assert_eq!(dataset.elements(), &expected);
         assert_eq!(dataset.labels(), None);
     }
@@ -58,7 +58,7 @@ mod tests {
             ..OpenOptions::default()
         };
         let dataset = Npy.load(&path, &options).unwrap();
-        assert_eq!(dataset.elements(), &Elements::U8(vec![1, 2]));
+        assert_eq!(dataset.elements(), &Elements::U8(vec![1, 2].into()));
     }
 
     #[test]

@@ -154,7 +154,7 @@ mod tests {
             writer.add("y", &[2, 1], &[7.0_f32, 9.0])
         });
         let dataset = load(&archive, None).unwrap();
-        assert_eq!(dataset.elements(), &Elements::U8(vec![0, 1, 2, 3]));
+        assert_eq!(dataset.elements(), &Elements::U8(vec![0, 1, 2, 3].into()));
         assert_eq!(dataset.labels(), Some(&[7, 9][..]));
         let dataset = load(&archive, Some(1)).unwrap();
         assert_eq!((dataset.len(), dataset.labels()), (1, Some(&[7][..])));

@@ -19,7 +19,7 @@ fn floats(name: &str) -> Vec<f32> {
     let dataset = open(name).unwrap();
     assert_eq!((dataset.len(), dataset.shape()), (3, &[4][..]));
     match dataset.elements() {
-        Elements::F32(values) => values.clone(),
+        Elements::F32(values) => values.to_vec(),
         other => panic!("{name}: {other:?}"),
     }
 }

@@ -11,8 +11,9 @@ use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::folder::kept;
 use crate::model::decision;
-use crate::settings::{ModelSettings, Settings};
+use crate::settings::Settings;
 use crate::{folder, model, plan};
 
 /// The folder of a run.
@@ -49,10 +50,8 @@ impl Opened {
         };
         let settings =
             Settings::read(&summary.settings).map_err(|e| damaged(folder::SUMMARY, e))?;
-        let loaded = model::load(&ModelSettings {
-            model: model.map_or_else(|| settings.model.model.clone(), Path::to_owned),
-            ..settings.model.clone()
-        })?;
+        let settings = kept::fetched(settings, dir);
+        let loaded = model::load(&settings.model.or_file(model))?;
         let digest = model::digest(&loaded);
         let (network, sha256) = (loaded.network, loaded.sha256);
         let elements = network.input_elements();

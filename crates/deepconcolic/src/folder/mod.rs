@@ -4,6 +4,7 @@
 pub mod certificates;
 pub mod date;
 pub mod fingerprints;
+pub mod kept;
 pub mod paths;
 pub mod profile_file;
 pub mod region_file;

@@ -17,7 +17,7 @@ use deepconcolic_record::{JournalEntry, JournalStep, RunFolder, Summary};
 use crate::conclude::Ended;
 use crate::error::Error;
 use crate::folder::certificates::{CertificateFolder, CertificateStore};
-use crate::folder::{CERTIFICATES, PROFILE, profile_file, region_file};
+use crate::folder::{CERTIFICATES, PROFILE, kept, profile_file, region_file};
 use crate::gate::Gates;
 use crate::plan;
 use crate::prepare::Prepared;
@@ -37,6 +37,8 @@ pub struct Merge {
     pub parts: Vec<PathBuf>,
     /// The model, if it does not lie where the parts say.
     pub model: Option<PathBuf>,
+    /// A folder with the model and the data, if the parts were to keep them and do not have them any more.
+    pub kept: Option<PathBuf>,
     /// How it was asked for, in words, for the record.
     pub command: Vec<String>,
 }
@@ -48,6 +50,7 @@ impl Merge {
         let workers = parts::open(&self.parts)?;
         let settings = same_job::joined(&workers)?;
         let dir = &workers[0].part.path;
+        let settings = kept::fetched(settings, self.kept.as_deref().unwrap_or(dir));
         let prepared = Prepared::of_saved(settings, dir, self.model.as_deref(), tell)?;
         let strategy = plan::strategy(&prepared.settings.strategy)?;
         let (subject, rng_seed) = (prepared.subject()?, prepared.settings.rng_seed);
@@ -153,6 +156,7 @@ fn write(
 ) -> Result<RunFolder, Error> {
     let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
     let (folder, mut journal) = RunFolder::create(out, &settings)?;
+    kept::keep(&prepared.settings.model, &prepared.settings.data, &folder)?;
     if let Some(profile) = &prepared.profile {
         profile_file::save(&folder.file(PROFILE), &prepared.network, profile)?;
     }

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::folder::{PROFILE, profile_file};
 use crate::prepare::{Prepared, decision_notes, not_finite};
 use crate::session::Listener;
-use crate::settings::{ModelSettings, SeedChoice, Settings, hash_samples, hash_values};
+use crate::settings::{SeedChoice, Settings, hash_samples, hash_values};
 use crate::{model, plan, samples, two_inputs};
 
 impl Prepared {
@@ -22,10 +22,7 @@ impl Prepared {
         file: Option<&Path>,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
-        let loaded = model::load(&ModelSettings {
-            model: file.map_or_else(|| settings.model.model.clone(), Path::to_owned),
-            ..settings.model.clone()
-        })?;
+        let loaded = model::load(&settings.model.or_file(file))?;
         loaded
             .notes
             .iter()

@@ -21,9 +21,9 @@ use super::slopes;
 use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
 use crate::event::Event;
-use crate::folder::{self, profile_file, region_file};
+use crate::folder::{self, kept, profile_file, region_file};
 use crate::oracle::Court;
-use crate::settings::{ModelSettings, Settings};
+use crate::settings::Settings;
 use crate::{model, plan};
 
 /// Which suite is run again, on which model.
@@ -105,15 +105,6 @@ impl Saved {
 }
 
 impl Replay<'_> {
-    fn model_of(&self, settings: &Settings) -> ModelSettings {
-        ModelSettings {
-            model: self
-                .model
-                .map_or_else(|| settings.model.model.clone(), Path::to_owned),
-            ..settings.model.clone()
-        }
-    }
-
     /// The suite as a model takes it, and how numbers of the run become those of the model.
     fn suite(
         &self,
@@ -163,7 +154,8 @@ impl Replay<'_> {
         let summary = self.summary()?;
         let settings =
             Settings::read(&summary.settings).map_err(|e| self.damaged(folder::SUMMARY, e))?;
-        let model = self.model_of(&settings);
+        let settings = kept::fetched(settings, self.dir);
+        let model = settings.model.or_file(self.model);
         let Loaded {
             network,
             sha256,

@@ -70,7 +70,7 @@ mod tests {
     use std::path::Path;
 
     fn attach_to_two(texts: &[&str]) -> Result<Dataset, DatasetError> {
-        let dataset = Dataset::new(Path::new("t.csv"), &[1], Elements::F32(vec![0.0; 2]));
+        let dataset = Dataset::new(Path::new("t.csv"), &[1], Elements::F32(vec![0.0; 2].into()));
         let texts: Vec<String> = texts.iter().copied().map(str::to_owned).collect();
         attach(dataset.unwrap(), &texts)
     }

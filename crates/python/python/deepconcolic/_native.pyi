@@ -1,0 +1,76 @@
+from pathlib import Path
+from typing import Any, Callable, Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+class Model:
+    def __init__(
+        self,
+        path: Optional[Path] = None,
+        content: Optional[bytes] = None,
+        mean: Optional[list[float]] = None,
+        std: Optional[list[float]] = None,
+        input_shape: Optional[list[int]] = None,
+    ) -> None: ...
+    def inspection(self) -> str: ...
+    def evaluate(
+        self,
+        x: npt.NDArray[Any],
+        output: Optional[str] = None,
+        layer: Optional[str] = None,
+        pre: bool = False,
+        scale: Optional[float] = None,
+        threads: int = 0,
+    ) -> npt.NDArray[np.float32]: ...
+    def content(self) -> Optional[bytes]: ...
+    def options(self) -> str: ...
+    def in_file(self, path: Path) -> Model: ...
+
+class Session:
+    def __init__(
+        self,
+        job: str,
+        model: Model,
+        folder: Path,
+        resume: bool = False,
+        x: Optional[npt.NDArray[Any]] = None,
+        labels: Optional[list[int]] = None,
+        quantities: Optional[list[float]] = None,
+        threads: int = 0,
+        valid: Optional[Callable[[npt.NDArray[np.float32]], list[bool]]] = None,
+    ) -> None: ...
+    @staticmethod
+    def reopen(
+        folder: Path,
+        budget: Optional[float] = None,
+        max_executions: Optional[int] = None,
+        model: Optional[Path] = None,
+        threads: int = 0,
+    ) -> Session: ...
+    def next(self, seconds: float) -> Optional[tuple[str, dict[str, Any]]]: ...
+    def cancel(self) -> None: ...
+
+def coverage(
+    job: str,
+    model: Model,
+    x: Optional[npt.NDArray[Any]] = None,
+    labels: Optional[list[int]] = None,
+    quantities: Optional[list[float]] = None,
+    threads: int = 0,
+) -> str: ...
+def verify(model: Model, property: Path, timeout: float, out: Optional[Path] = None, threads: int = 0) -> str: ...
+def check(folder: Path, model: Optional[Path] = None, threads: int = 0) -> str: ...
+def replay(folder: Path, model: Optional[Path] = None, threads: int = 0) -> str: ...
+def merge(
+    out: Path,
+    parts: Sequence[Path],
+    model: Optional[Path] = None,
+    kept: Optional[Path] = None,
+    command: Sequence[str] = ...,
+    threads: int = 0,
+) -> str: ...
+def command(words: Sequence[str]) -> int: ...
+def panic(words: str) -> None: ...

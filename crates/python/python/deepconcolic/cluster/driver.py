@@ -1,0 +1,193 @@
+"""The driver of a run on Ray: sends shards, keeps what comes back, and merges."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Optional, Union
+
+from .. import _arrays, _job, _native
+from ..errors import ClusterError, Error, FolderError, MissingPackage, UsageError
+from ..result import Run
+from .shards import Journal, payload, work
+
+# Shards for each slot of the cluster: enough that the last ones to end do not keep the others waiting.
+_SHARDS_EACH = 4
+# Tasks that wait beside those that work, for each slot.
+_WAITING_EACH = 2
+# How often a shard is asked for again when its worker is gone.
+_RETRIES = 3
+# Seconds in which a cluster must answer.
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class ShardEnded:
+    """A shard came back and is kept."""
+
+    number: int
+    """Which one, from 1."""
+    done: int
+    """How many have come back."""
+    count: int
+    """How many there are."""
+
+
+def run(
+    model: Any,
+    x: _arrays.ArrayLike,
+    y: Optional[_arrays.ArrayLike] = None,
+    criterion: Optional[str] = "nc",
+    *,
+    out: _arrays.PathLike,
+    shards: Optional[int] = None,
+    threads: int = 1,
+    address: Optional[str] = None,
+    in_flight: Optional[int] = None,
+    budget: _job.Seconds = "10m",
+    progress: Union[bool, Callable[[ShardEnded], None]] = False,
+    **options: Any,
+) -> Run:
+    """Runs in shards on Ray. ``out`` is the folder for the merged run; beside it, in ``OUT.shards``, is the journal, from
+    which a killed driver goes on when it is asked for the same again.
+
+    ``address`` is that of a cluster (default: the one this process is connected to, else that of RAY_ADDRESS, else one
+    on this machine). ``threads`` is what a task takes (``num_cpus``). ``budget`` is for the whole: a shard gets its part of
+    what all slots together have. ``max_executions`` is for each shard.
+    """
+    ray = connect(address)
+    target = Path(out)
+    if (target / "run.json").exists():
+        raise FolderError(f"{target} has a finished run; name another folder, or open_run() it")
+    slots = max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
+    count = shards if shards is not None else _SHARDS_EACH * slots
+    if count < 1:
+        raise UsageError(f"shards must be at least 1, not {count}")
+    given = payload(model, x, y)
+    seconds = _job.seconds(budget)
+    each = {
+        "criterion": criterion,
+        **options,
+        "threads": threads,
+        "budget": None if seconds is None else max(1.0, seconds * min(slots, count) / count),
+    }
+    asked: dict[str, Any] = {"shards": count, "options": {name: repr(value) for name, value in sorted(each.items())}}
+    if shards is None:
+        # The cluster may have another size when it is asked again.
+        count = _count_of(_journal_of(target)) or count
+        asked["shards"] = count
+        asked["options"].pop("budget")
+    journal = Journal(_journal_of(target), asked, given)
+    told = progress if callable(progress) else (_line if progress else _nobody)
+    _collect(ray, journal, given, each, count, in_flight or slots * _WAITING_EACH, told)
+    return _merged(journal, target, count)
+
+
+def _journal_of(target: Path) -> Path:
+    return target.with_name(target.name + ".shards")
+
+
+def _count_of(folder: Path) -> Optional[int]:
+    """How many shards a journal was begun with."""
+    try:
+        return int(json.loads((folder / "asked.json").read_text(encoding="utf-8"))["shards"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _line(event: ShardEnded) -> None:
+    print(f"shard {event.number}: {event.done} of {event.count} came back", flush=True)
+
+
+def _nobody(event: ShardEnded) -> None:
+    pass
+
+
+def connect(address: Optional[str]) -> Any:
+    """Ray, connected. A cluster that does not answer is said at once."""
+    try:
+        import ray
+    except ImportError as why:
+        raise MissingPackage("runs on Ray need it installed: pip install 'deepconcolic[ray]'") from why
+    if address not in (None, "auto", "local") and not str(address).startswith("ray://"):
+        _probe(str(address))
+    if ray.is_initialized():
+        return ray
+    try:
+        ray.init(address=address, include_dashboard=False if address in (None, "local") else None, log_to_driver=False)
+    except (ConnectionError, RuntimeError, ValueError) as why:
+        raise ClusterError(f"Ray does not answer at {address or 'this machine'}: {why}; start it with `ray start --head`") from why
+    return ray
+
+
+def _probe(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host or "127.0.0.1", int(port)), _PATIENCE):
+            pass
+    except (OSError, ValueError) as why:
+        raise ClusterError(
+            f"no Ray answers at {address} ({why}); give HOST:PORT of a head that `ray start --head` started, usually port 6379"
+        ) from why
+
+
+def _collect(
+    ray: Any,
+    journal: Journal,
+    given: dict[str, Any],
+    each: dict[str, Any],
+    count: int,
+    in_flight: int,
+    told: Callable[[ShardEnded], None],
+) -> None:
+    """Has every shard done that is not yet in the journal."""
+    done = journal.done(count)
+    todo = [number for number in range(1, count + 1) if number not in set(done)]
+    if not todo:
+        return
+    # Once: every worker of a machine sees the same memory.
+    sent = ray.put(given)
+    task = ray.remote(num_cpus=each["threads"], max_retries=_RETRIES)(work)
+    waiting: dict[Any, int] = {}
+    lost: dict[int, int] = {}
+    try:
+        while todo or waiting:
+            while todo and len(waiting) < in_flight:
+                number = todo.pop(0)
+                waiting[task.remote(sent, each, number, count)] = number
+            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
+            for reference in ready:
+                number = waiting.pop(reference)
+                try:
+                    files = ray.get(reference)
+                except ray.exceptions.RayTaskError as why:
+                    raise _cause(why, number) from why
+                except ray.exceptions.RayError as why:
+                    lost[number] = lost.get(number, 0) + 1
+                    if lost[number] > _RETRIES:
+                        raise ClusterError(f"shard {number} was lost {lost[number]} times: {why}; ask again to go on") from why
+                    todo.append(number)
+                    continue
+                journal.keep(number, files)
+                done.append(number)
+                told(ShardEnded(number, len(done), count))
+    finally:
+        for reference in waiting:
+            ray.cancel(reference, force=True)
+
+
+def _cause(why: Any, number: int) -> Error:
+    """What a worker raised, as the error it was."""
+    cause = getattr(why, "cause", None)
+    if isinstance(cause, Error):
+        return type(cause)(f"shard {number}: {cause}")
+    return ClusterError(f"shard {number} failed on its worker: {cause or why}")
+
+
+def _merged(journal: Journal, target: Path, count: int) -> Run:
+    parts = [journal.shard(number) for number in range(1, count + 1)]
+    _native.merge(target, parts, kept=journal.inputs, command=["deepconcolic.cluster (Python)"])
+    journal.remove()
+    return Run(target)

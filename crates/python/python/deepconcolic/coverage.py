@@ -1,0 +1,197 @@
+"""What data cover of a model, by any number of criteria in one pass."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+
+from . import _arrays, _job, _native
+from .model import load
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Coverage", "CriterionCoverage", "coverage"]
+
+
+@dataclass(frozen=True)
+class CriterionCoverage:
+    """What data cover of one criterion."""
+
+    name: str
+    """The criterion; ``requirements`` for requirements of one's own."""
+    definition: str
+    """What it requires."""
+    total: int
+    """Requirements."""
+    covered: int
+    """Those that some sample (or pair) meets."""
+    coverage: float
+    """Their share."""
+    noise: Optional[float]
+    """The share that as many inputs of uniform noise cover: a figure means little without it."""
+    layers: list[dict[str, Any]] = field(default_factory=list)
+    """Name, total and covered of each layer."""
+    open: list[str] = field(default_factory=list)
+    """Some requirements that are not met, as many as asked for."""
+    notes: list[str] = field(default_factory=list)
+    """What to know before believing the figure."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What data cover. ``coverage["nc"]`` is a :class:`CriterionCoverage`."""
+
+    criteria: list[CriterionCoverage]
+    """Criterion by criterion, in the order asked."""
+    samples: int
+    """How many samples were run."""
+    accuracy: Optional[float]
+    """The share the model gets right, where labels were given."""
+    domain: str
+    """The domain, in words."""
+    layout: str
+    """How the data were laid out for the model."""
+    notes: list[str]
+    """What to know about model and data."""
+    report: dict[str, Any] = field(repr=False)
+    """Everything, as ``deepconcolic coverage --json`` writes it."""
+
+    def __getitem__(self, name: str) -> CriterionCoverage:
+        for criterion in self.criteria:
+            if criterion.name == name:
+                return criterion
+        raise KeyError(name)
+
+    def passed(self, **least: float) -> bool:
+        """Whether each criterion named reaches at least this share.
+
+        >>> measured = dc.coverage(model, x, y, criteria=["nc"])
+        >>> measured.passed(nc=0.95), measured.passed(nc=1.0)
+        (True, False)
+        """
+        return all(self[name].coverage >= share for name, share in least.items())
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row a criterion and layer. Needs pandas."""
+        from ._tables import frame
+
+        return frame(
+            [
+                {"criterion": criterion.name, "layer": layer["name"], "total": layer["total"], "covered": layer["covered"]}
+                for criterion in self.criteria
+                for layer in criterion.layers
+            ]
+        )
+
+    def save(self, path: _arrays.PathLike) -> None:
+        """Writes the report as JSON."""
+        Path(path).write_text(json.dumps(self.report, indent=2) + "\n", encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from ._html import percent, table
+
+        rows = [
+            [found.name, found.covered, found.total, percent(found.coverage), "" if found.noise is None else percent(found.noise)]
+            for found in self.criteria
+        ]
+        return f"<p>{self.samples} samples</p>" + table(["criterion", "covered", "required", "coverage", "as many noise inputs"], rows)
+
+
+def coverage(
+    model: Any,
+    x: _arrays.ArrayLike,
+    y: Optional[_arrays.ArrayLike] = None,
+    criteria: Union[str, Sequence[str]] = ("nc",),
+    *,
+    requirements: Optional[_arrays.PathLike] = None,
+    profile: Any = None,
+    domain: Union[str, Sequence[float], None] = None,
+    radius: Union[float, str, None] = None,
+    noise: bool = True,
+    open: int = 0,
+    scale: Optional[float] = None,
+    decision: Optional[str] = None,
+    norm: Optional[str] = None,
+    layers: Optional[Sequence[str]] = None,
+    neurons: Optional[Sequence[str]] = None,
+    rng_seed: int = 0,
+    threads: int = 0,
+    **parameters: Any,
+) -> Coverage:
+    """Measures what samples cover. Arrays of float32 or uint8 in one piece are not copied.
+
+    ``criteria`` are names, with a number behind a colon where a criterion has one ("kmnc:10", "tknc:2", "nc:0.5").
+    ``requirements`` is a .dr or .vnnlib file, or the text of requirements. ``profile`` is where the ranges of neurons
+    come from (training data; default: the first tenth of ``x``). ``open`` asks for so many names of open requirements.
+
+    >>> import deepconcolic as dc
+    >>> measured = dc.coverage(model, x, y, criteria=["nc", "kmnc:10"])
+    >>> measured["nc"].covered, measured["nc"].total
+    (1812, 1816)
+    >>> round(measured.accuracy, 4)
+    0.9367
+    """
+    loaded = load(model)
+    data = _arrays.data(x, y)
+    names, behind = _job.criteria(criteria)
+    with tempfile.TemporaryDirectory(prefix="deepconcolic-") as scratch:
+        folder = Path(scratch)
+        job = {
+            "data": _job.data_settings(data, scale),
+            "decision": decision,
+            "criteria": names,
+            "requirements": _job.text_or_file(requirements, folder, "requirements.dr"),
+            "open": open,
+            "profile": _job.array_or_file(profile, folder, "profile"),
+            "domain": _job.domain(domain),
+            "no_noise": not noise,
+            "rng_seed": rng_seed,
+            "radius": None if radius is None else _job.number(radius, "radius"),
+            "parameters": _job.parameters(norm, layers, neurons, {**behind, **parameters}),
+        }
+        report = json.loads(_native.coverage(json.dumps(job), loaded._native, threads=threads, **data.arguments()))
+    return _of_report(report)
+
+
+def _of_report(report: dict[str, Any]) -> Coverage:
+    measured = [
+        CriterionCoverage(
+            name=found["name"],
+            definition=found["definition"],
+            total=found["total"],
+            covered=found["covered"],
+            coverage=found["coverage"],
+            noise=found.get("noise"),
+            layers=found["layers"],
+            open=found.get("open", []),
+            notes=found.get("notes", []),
+        )
+        for found in report["criteria"]
+    ]
+    own = report.get("requirements")
+    if own is not None:
+        measured.append(
+            CriterionCoverage(
+                name="requirements",
+                definition="requirements of a file",
+                total=own["total"],
+                covered=own["covered"],
+                coverage=own["coverage"],
+                noise=None,
+                open=own.get("open", []),
+                notes=own.get("notes", []),
+            )
+        )
+    return Coverage(
+        criteria=measured,
+        samples=report["samples"],
+        accuracy=report.get("accuracy"),
+        domain=report["domain"],
+        layout=report["layout"],
+        notes=report["notes"],
+        report=report,
+    )

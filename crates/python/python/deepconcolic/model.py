@@ -1,0 +1,236 @@
+"""Models: loaded from wherever users have them, shown, and run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays, _native
+from .errors import MissingPackage, ModelError
+
+__all__ = ["Layer", "Model", "load"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A hidden layer: an activation operator, whose elements are neurons."""
+
+    number: int
+    """As the paper counts: the input is layer 1."""
+    name: str
+    """Its name in the model file."""
+    kind: str
+    """The operator."""
+    shape: tuple[int, ...]
+    """Without the batch axis."""
+    neurons: int
+    """How many there are."""
+
+
+class Model:
+    """A network that was read. Made by :func:`load`."""
+
+    def __init__(self, native: _native.Model, path: Optional[Path]) -> None:
+        self._native = native
+        self.path = path
+        """The file it is from; none if it is in memory alone."""
+        self.info: dict[str, Any] = json.loads(native.inspection())
+        """Everything that ``deepconcolic inspect --json`` prints."""
+        self.layers: list[Layer] = [
+            Layer(layer["number"], layer["name"], layer["kind"], tuple(layer["shape"]), layer["neurons"])
+            for layer in self.info["layers"]
+        ]
+        """The hidden layers, in order."""
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input, without the batch axis."""
+        return tuple(self.info["input"]["shape"])
+
+    @property
+    def neurons(self) -> int:
+        """How many neurons all hidden layers have."""
+        return int(self.info["neurons"])
+
+    def __call__(self, x: _arrays.ArrayLike, *, output: Optional[str] = None) -> "npt.NDArray[np.float32]":
+        """What the model says of samples: its first floating-point output, or the one named.
+
+        >>> model(x[:5]).shape
+        (5, 10)
+        """
+        return self._native.evaluate(_arrays.array(x), output=output)
+
+    def activations(
+        self, x: _arrays.ArrayLike, layer: Union[str, int], *, pre: bool = False
+    ) -> "npt.NDArray[np.float32]":
+        """What comes out of a hidden layer, by name or number; with ``pre`` what goes into it.
+
+        >>> model.activations(x[:5], "relu3").shape
+        (5, 32)
+        """
+        return self._native.evaluate(_arrays.array(x), layer=str(layer), pre=pre)
+
+    def active(self, x: _arrays.ArrayLike) -> "npt.NDArray[np.bool_]":
+        """Which neurons each sample makes active (u >= 0): a row a sample, neurons in the order of requirements.
+
+        >>> masks = model.active(x)
+        >>> masks.shape, int(masks.any(axis=0).sum())
+        ((300, 1816), 1812)
+        """
+        samples = _arrays.array(x)
+        masks = [self.activations(samples, layer.name, pre=True).reshape(len(samples), -1) >= 0 for layer in self.layers]
+        return np.concatenate(masks, axis=1) if masks else np.zeros((len(samples), 0), bool)
+
+    def labels(self, x: _arrays.ArrayLike) -> "npt.NDArray[np.int64]":
+        """The class of each sample: the largest output, or for a single output whether it is at least 0.5."""
+        outputs = self(x)
+        flat = outputs.reshape(len(outputs), -1)
+        if flat.shape[1] == 1:
+            return (flat[:, 0] >= 0.5).astype(np.int64)
+        return np.asarray(flat.argmax(axis=1), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        """
+        >>> model
+        <deepconcolic.Model: 1x28x28 -> 10, 3 hidden layers, 1816 neurons>
+        """
+        sizes = "x".join(map(str, self.input_shape))
+        answer = "x".join(map(str, self.info["logits"]))
+        layers = "1 hidden layer" if len(self.layers) == 1 else f"{len(self.layers)} hidden layers"
+        return f"<deepconcolic.Model: {sizes} -> {answer}, {layers}, {self.neurons} neurons>"
+
+
+def load(
+    model: Any,
+    example: Optional[_arrays.ArrayLike] = None,
+    *,
+    mean: Union[float, Sequence[float], None] = None,
+    std: Union[float, Sequence[float], None] = None,
+    input_shape: Optional[Sequence[int]] = None,
+) -> Model:
+    """Reads a model: a path, bytes, an ``onnx.ModelProto``, a ``torch.nn.Module`` (with an example input), a Keras or a
+    scikit-learn model.
+
+    ``mean`` and ``std`` are a normalisation in front of the model, one number or one a channel, so that data and
+    distances stay in pixel units. ``input_shape`` is for a model that leaves its shape open.
+
+    >>> import deepconcolic as dc
+    >>> dc.load("model.onnx").layers[0].name
+    'relu1'
+    """
+    if isinstance(model, Model):
+        return model
+    numbers: dict[str, Any] = {"mean": _numbers(mean), "std": _numbers(std), "input_shape": _shape(input_shape)}
+    if _arrays.is_path(model):
+        path = Path(os.fspath(model))
+        return Model(_native.Model(path=path, **numbers), path)
+    return Model(_native.Model(content=_content(model, example), **numbers), None)
+
+
+def _numbers(value: Union[float, Sequence[float], None]) -> Optional[list[float]]:
+    if value is None:
+        return None
+    return [float(number) for number in np.atleast_1d(np.asarray(value, dtype=float))]
+
+
+def _shape(value: Optional[Sequence[int]]) -> Optional[list[int]]:
+    return None if value is None else [int(size) for size in value]
+
+
+def _content(model: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
+    """The bytes of an ONNX file of whatever this is."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    if hasattr(model, "SerializeToString"):
+        return bytes(model.SerializeToString())
+    origin = [base.__module__.split(".")[0] for base in type(model).__mro__]
+    if "torch" in origin:
+        return _from_torch(model, example)
+    if "keras" in origin or "tensorflow" in origin:
+        return _from_keras(model)
+    if "sklearn" in origin:
+        return _from_sklearn(model, example)
+    raise ModelError(
+        f"a {type(model).__module__}.{type(model).__qualname__} is no model that can be read; give a path, bytes, an "
+        "onnx.ModelProto, a torch.nn.Module, a Keras or a scikit-learn model, or export it to ONNX"
+    )
+
+
+def _from_torch(module: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
+    import torch
+
+    if example is None:
+        raise ModelError("a torch.nn.Module needs an example input to be exported: load(module, example=x[:1])")
+    given = example if isinstance(example, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(_arrays.array(example)))
+    if given.dtype == torch.uint8:
+        given = given.float() / 255
+    was_training = module.training
+    module.eval()
+    try:
+        return _exported(module, given)
+    except ImportError as why:
+        raise MissingPackage(f"torch.onnx.export needs a package that is not installed: {why}; pip install {why.name}") from why
+    except Exception as why:
+        reason = str(why).strip().splitlines() or [type(why).__name__]
+        raise ModelError(
+            f"torch.onnx.export cannot export this module: {reason[0]}; export it by hand and load the file, or take "
+            "the part out that cannot be exported"
+        ) from why
+    finally:
+        module.train(was_training)
+
+
+def _exported(module: Any, example: Any) -> bytes:
+    import torch
+
+    buffer = io.BytesIO()
+    axes = {"input": {0: "batch"}, "output": {0: "batch"}}
+    names: dict[str, Any] = {"input_names": ["input"], "output_names": ["output"], "dynamic_axes": axes}
+    with torch.no_grad():
+        try:
+            torch.onnx.export(module, (example,), buffer, dynamo=False, **names)
+        except TypeError:
+            # Before there was a choice of exporters.
+            torch.onnx.export(module, (example,), buffer, **names)
+    return buffer.getvalue()
+
+
+def _from_keras(model: Any) -> bytes:
+    try:
+        import tf2onnx
+    except ImportError as why:
+        raise MissingPackage("a Keras model is read through tf2onnx, which is not installed; pip install tf2onnx") from why
+    try:
+        proto, _ = tf2onnx.convert.from_keras(model)
+    except Exception as why:
+        raise ModelError(f"tf2onnx cannot convert this model: {why}; convert it by hand and load the file") from why
+    return bytes(proto.SerializeToString())
+
+
+def _from_sklearn(model: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
+    try:
+        from skl2onnx import convert_sklearn
+        from skl2onnx.common.data_types import FloatTensorType
+    except ImportError as why:
+        raise MissingPackage(
+            "a scikit-learn model is read through skl2onnx, which is not installed; pip install skl2onnx"
+        ) from why
+    features = getattr(model, "n_features_in_", None)
+    if features is None and example is not None:
+        features = _arrays.array(example).shape[-1]
+    if features is None:
+        raise ModelError("this scikit-learn model was not fitted; fit it first")
+    options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
+    try:
+        inputs = [("input", FloatTensorType([None, int(features)]))]
+        proto = convert_sklearn(model, initial_types=inputs, options=options)
+    except Exception as why:
+        raise ModelError(f"skl2onnx cannot convert this model: {why}; convert it by hand and load the file") from why
+    return bytes(proto.SerializeToString())

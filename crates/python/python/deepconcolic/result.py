@@ -1,0 +1,256 @@
+"""What came of a run: a view of its folder, with arrays and tables."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays
+from .errors import FolderError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .folders import Check, Replay
+
+__all__ = ["Run", "Suite", "open_run"]
+
+_SUMMARY = "run.json"
+# Criteria that want no witness: what is "covered" of them is refuted.
+_PROPERTIES = ("safety", "lipschitz")
+_ADVERSARIAL = 1
+
+
+class Suite:
+    """The tests of a run, seeds first: arrays with a row a test."""
+
+    def __init__(self, arrays: Mapping[str, "npt.NDArray[Any]"]) -> None:
+        self.x: "npt.NDArray[np.float32]" = arrays["x"]
+        """The inputs."""
+        self.labels: "npt.NDArray[np.int64]" = arrays["label"]
+        """What the network says of each; -1 where its answer is no class."""
+        self.roots: "npt.NDArray[np.int64]" = arrays["root"]
+        """The seed that each was made from, by its number in the data."""
+        self.parents: "npt.NDArray[np.int64]" = arrays["parent"]
+        """The test that each was made from, by row; -1 for seeds."""
+        self.stages: "npt.NDArray[np.uint8]" = arrays["stage"]
+        """The stage that made each."""
+        self.distances: "npt.NDArray[np.float32]" = arrays["distance"]
+        """How far each is from its root."""
+        self.references: "npt.NDArray[np.int64]" = arrays["reference"]
+        """The nearest real input, by its number in the reference data."""
+        self.reference_distances: "npt.NDArray[np.float32]" = arrays["reference_distance"]
+        """How far that is."""
+        self.reference_labels: "npt.NDArray[np.int64]" = arrays["reference_label"]
+        """The label it has."""
+        self.verdicts: "npt.NDArray[np.uint8]" = arrays["verdict"]
+        """0 passes, 1 adversarial, 2 too far from real inputs to judge."""
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def seeds(self) -> "npt.NDArray[np.bool_]":
+        """Which rows are taken from the data."""
+        return np.asarray(self.parents < 0)
+
+    @property
+    def adversarial(self) -> "npt.NDArray[np.bool_]":
+        """Which rows are adversarial."""
+        return np.asarray(self.verdicts == _ADVERSARIAL)
+
+    def nearest_adversarial(self) -> Optional[int]:
+        """The row of the adversarial test that is nearest to a real input; none if there is none."""
+        rows = np.flatnonzero(self.adversarial)
+        if not len(rows):
+            return None
+        return int(rows[np.argmin(self.reference_distances[rows])])
+
+    def __repr__(self) -> str:
+        return f"<deepconcolic.Suite: {int(self.seeds.sum())} seeds, {int((~self.seeds).sum())} generated tests>"
+
+
+class Run:
+    """What came of a run. Everything is in :attr:`folder`, which :func:`deepconcolic.check` can judge."""
+
+    def __init__(self, folder: _arrays.PathLike, _scratch: Optional["tempfile.TemporaryDirectory[str]"] = None) -> None:
+        self.folder = Path(folder)
+        """The folder of the run; a temporary one goes away with this object, unless it is saved."""
+        # Keeps a temporary folder, which goes when nobody refers to it any more.
+        self._scratch = _scratch
+        path = self.folder / _SUMMARY
+        try:
+            self.summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            """Everything in ``run.json``."""
+        except (OSError, ValueError) as why:
+            raise FolderError(f"{self.folder} is no folder of a finished run: {why}; resume() finishes one") from why
+
+    @property
+    def criterion(self) -> str:
+        """The criterion, or the requirement file."""
+        return str(self.summary["criterion"])
+
+    @property
+    def total(self) -> int:
+        """Requirements."""
+        return int(self.summary["requirements"]["total"])
+
+    @property
+    def covered(self) -> int:
+        """Requirements with a witness: a test that anyone can replay. Of a property: refuted."""
+        return int(self.summary["requirements"]["covered"])
+
+    @property
+    def infeasible(self) -> int:
+        """Requirements that a certificate shows to be impossible in the search region. Of a property: proven."""
+        return int(self.summary["requirements"]["infeasible"])
+
+    @property
+    def unresolved(self) -> int:
+        """The rest."""
+        return int(self.summary["requirements"]["unresolved"])
+
+    @property
+    def coverage(self) -> float:
+        """Covered among all requirements."""
+        return float(self.summary["coverage"])
+
+    @property
+    def feasible_coverage(self) -> float:
+        """Covered among those not proven impossible; 1 where there are none."""
+        possible = self.total - self.infeasible
+        return self.covered / possible if possible else 1.0
+
+    @property
+    def adversarial(self) -> Optional[int]:
+        """How many tests are adversarial; none where nobody has said how outputs are read."""
+        found = self.summary["adversarial"]
+        return None if found is None else int(found["count"])
+
+    @property
+    def stop(self) -> str:
+        """Why it ended: complete, budget, executions or interrupted."""
+        return str(self.summary["stop"])
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before believing the figures."""
+        return list(self.summary["notes"])
+
+    @property
+    def is_property(self) -> bool:
+        """Whether no witness is wanted: a covered requirement is a refuted one."""
+        return self.criterion in _PROPERTIES
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The tests."""
+        with np.load(self.folder / "suite.npz") as arrays:
+            return Suite({name: arrays[name] for name in arrays.files})
+
+    @cached_property
+    def requirements(self) -> dict[str, "npt.NDArray[Any]"]:
+        """How every requirement ended: arrays ``state`` (0 unresolved, 1 covered, 2 infeasible), ``test`` and ``test2``
+        (rows of the suite, -1 if none), ``bound``, ``certificate``; for pairs also ``layer``, ``i``, ``layer2``, ``j``."""
+        with np.load(self.folder / "requirements.npz") as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+    @property
+    def adversarial_rows(self) -> "npt.NDArray[np.bool_]":
+        """Which tests are adversarial: by the caller's own oracle, if there was one, else by the run's."""
+        path = self.folder / "oracle.npz"
+        if path.exists():
+            with np.load(path) as arrays:
+                return np.asarray(arrays["adversarial"], dtype=bool)
+        return self.suite.adversarial
+
+    def passed(self, *, coverage: Optional[float] = None, adversarial: Optional[int] = 0) -> bool:
+        """Whether nothing speaks against the model: no more adversarial tests than allowed, no property refuted, and of
+        what is possible at least this share covered, if a share is given.
+
+        >>> result.passed(), result.passed(coverage=0.5, adversarial=None)
+        (False, True)
+        """
+        if self.is_property:
+            return self.covered == 0
+        if coverage is not None and self.feasible_coverage < coverage:
+            return False
+        if adversarial is None:
+            return True
+        return int(self.adversarial_rows.sum()) <= adversarial
+
+    def save(self, folder: _arrays.PathLike) -> "Run":
+        """Copies the run to a folder, which must be new or empty, and gives the run there."""
+        target = Path(folder)
+        if target.exists() and any(target.iterdir()):
+            raise FolderError(f"{target} is not empty; name a new folder")
+        shutil.copytree(self.folder, target, dirs_exist_ok=True)
+        return Run(target)
+
+    def resume(self, budget: Union[float, str, None] = "10m", **options: Any) -> "Run":
+        """Goes on where the run stopped, for so much more time; options are those of :func:`deepconcolic.resume`."""
+        from .session import resume
+
+        found = resume(self.folder, budget=budget, **options)
+        found._scratch = self._scratch
+        return found
+
+    def check(self, model: Optional[_arrays.PathLike] = None) -> "Check":
+        """Judges everything in the folder again, independently."""
+        from .folders import check
+
+        return check(self.folder, model)
+
+    def replay(self, model: Optional[_arrays.PathLike] = None) -> "Replay":
+        """Runs the suite again, on the same model or another."""
+        from .folders import replay
+
+        return replay(self.folder, model)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row a layer. Needs pandas."""
+        from ._tables import frame
+
+        return frame(self.summary["layers"])
+
+    def tests_to_pandas(self) -> "pandas.DataFrame":
+        """A row a test, without its input. Needs pandas."""
+        from ._tables import frame
+
+        suite = self.suite
+        columns: dict[str, "npt.NDArray[Any]"] = {
+            "root": suite.roots,
+            "parent": suite.parents,
+            "label": suite.labels,
+            "distance": suite.distances,
+            "reference": suite.references,
+            "reference_distance": suite.reference_distances,
+            "reference_label": suite.reference_labels,
+            "verdict": suite.verdicts,
+        }
+        return frame([{name: column[row] for name, column in columns.items()} for row in range(len(suite))])
+
+    def _repr_html_(self) -> str:
+        from ._html import of_run
+
+        return of_run(self)
+
+    def __repr__(self) -> str:
+        words = ("refuted", "proven") if self.is_property else ("covered", "infeasible")
+        found = "" if self.adversarial is None else f", {self.adversarial} adversarial"
+        return (
+            f"<deepconcolic.Run: {self.criterion}, {self.covered} {words[0]}, {self.infeasible} {words[1]}, "
+            f"{self.unresolved} unresolved; {self.summary['tests']['generated']} generated tests{found}; {self.stop}>"
+        )
+
+
+def open_run(folder: _arrays.PathLike) -> Run:
+    """The run in a folder, whoever made it: this package, the command, a cluster."""
+    return Run(folder)

@@ -1,0 +1,295 @@
+"""Runs: a session that can be watched event by event, and ``run`` for those who want the end of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Iterator, Optional, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays, _job, _native
+from ._progress import Listener, listener
+from .errors import UsageError
+from .events import Event, of_native
+from .model import Model, load
+from .result import Run
+
+__all__ = ["Session", "run", "resume"]
+
+# How long the compiled half is waited for at a time, in seconds: Ctrl-C is seen in between.
+_PATIENCE = 0.05
+# Tests that an oracle of the caller is asked about at a time.
+_BATCH = 256
+
+Oracle = Callable[["npt.NDArray[np.float32]", "npt.NDArray[np.int64]"], Any]
+Validity = Callable[["npt.NDArray[np.float32]"], Any]
+
+
+class Session:
+    """A run under way. It begins when it is made, works on threads of its own, and tells its events in order.
+
+    >>> session = dc.Session(model, x, y, criterion="nc", seeds=1, max_executions=600, proofs=False)
+    >>> sum(isinstance(event, dc.events.Test) for event in session) > 0
+    True
+    >>> session.result().stop
+    'executions'
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        x: _arrays.ArrayLike,
+        y: Optional[_arrays.ArrayLike] = None,
+        criterion: Optional[str] = "nc",
+        *,
+        requirements: Optional[_arrays.PathLike] = None,
+        norm: Optional[str] = None,
+        radius: Union[float, str, None] = None,
+        region: Optional[_arrays.PathLike] = None,
+        budget: _job.Seconds = "10m",
+        max_executions: Optional[int] = None,
+        seeds: _job.Seeds = None,
+        adversarial_radius: Union[float, str, None] = None,
+        oracle: Union[str, Oracle, None] = None,
+        reference: Any = None,
+        validity: Union[float, Validity, None] = None,
+        strategy: Optional[str] = None,
+        quantise: Optional[int] = None,
+        minimise: bool = False,
+        proofs: bool = True,
+        profile: Any = None,
+        domain: Union[str, Sequence[float], None] = None,
+        partition: Optional[str] = None,
+        rng_seed: int = 0,
+        scale: Optional[float] = None,
+        decision: Optional[str] = None,
+        layers: Optional[Sequence[str]] = None,
+        neurons: Optional[Sequence[str]] = None,
+        out: Optional[_arrays.PathLike] = None,
+        resume: bool = False,
+        threads: int = 0,
+        **parameters: Any,
+    ) -> None:
+        self._model = load(model)
+        self._data = _arrays.data(x, y)
+        self._oracle = oracle if callable(oracle) else None
+        valid = _by_rows(validity, self._model.input_shape) if callable(validity) else None
+        scratch = tempfile.TemporaryDirectory(prefix="deepconcolic-")
+        # Goes with the session and its result.
+        self._scratch: Optional["tempfile.TemporaryDirectory[str]"] = scratch
+        inputs = Path(scratch.name) / "inputs"
+        inputs.mkdir()
+        given = {name: value for name, value in parameters.items() if value is not None}
+        name, behind = _named(criterion, requirements)
+        if name == "lipschitz":
+            given.setdefault("constant", "max")
+        fields: dict[str, Any] = {
+            "data": _job.data_settings(self._data, scale),
+            "decision": decision,
+            "criterion": name,
+            "requirements": _job.text_or_file(requirements, inputs, "requirements.dr"),
+            "parameters": _job.parameters(norm, layers, neurons, {**behind, **given}),
+            "seeds": _job.seeds(seeds),
+            "radius": _job.radius(radius),
+            "region": None if region is None else str(Path(region)),
+            "adversarial_radius": None
+            if adversarial_radius is None
+            else _job.number(adversarial_radius, "adversarial_radius"),
+            "oracle": oracle if isinstance(oracle, str) else None,
+            "reference": _job.array_or_file(reference, inputs, "reference"),
+            "validity": None if callable(validity) else validity,
+            "strategy": strategy,
+            "quantise": quantise,
+            "minimise": minimise,
+            "proofs": proofs,
+            "max_executions": max_executions,
+            "profile": _job.array_or_file(profile, inputs, "profile"),
+            "domain": _job.domain(domain),
+            "partition": partition,
+            "rng_seed": rng_seed,
+            "command": ["deepconcolic (Python)"],
+        }
+        # What nobody gave is left to the library's own defaults.
+        job = {field: value for field, value in fields.items() if value is not None}
+        job["budget"] = _job.seconds(budget)
+        self.folder = Path(out) if out is not None else Path(scratch.name) / "run"
+        """The folder of the run; a temporary one unless one was named."""
+        self._ended = False
+        self._failure: Optional[BaseException] = None
+        self._native = _native.Session(
+            json.dumps(job),
+            self._model._native,
+            self.folder,
+            resume=resume,
+            threads=threads,
+            valid=valid,
+            **self._data.arguments(),
+        )
+
+    def _reopen(
+        self, folder: Path, budget: _job.Seconds, max_executions: Optional[int], model: Optional[_arrays.PathLike], threads: int
+    ) -> None:
+        self.folder = folder
+        self._scratch = None
+        self._oracle = None
+        self._ended, self._failure = False, None
+        named = None if model is None else Path(model)
+        self._native = _native.Session.reopen(folder, _job.seconds(budget), max_executions, named, threads)
+
+    def __iter__(self) -> Iterator[Event]:
+        """Events as they come, until the run ends."""
+        while not self._ended:
+            event = self._next()
+            if event is not None:
+                yield event
+
+    def _next(self) -> Optional[Event]:
+        try:
+            told = self._native.next(_PATIENCE)
+        except BaseException as failure:
+            if not isinstance(failure, KeyboardInterrupt):
+                self._ended, self._failure = True, failure
+            raise
+        if told is None:
+            return None
+        kind, fields = told
+        if kind == "Ended":
+            self._ended = True
+            self._judge()
+            return None
+        return of_native(kind, fields)
+
+    def cancel(self) -> None:
+        """Asks for an end at the next chance; what is done so far is kept."""
+        self._native.cancel()
+
+    def result(self) -> Run:
+        """What came of it, waiting for the end."""
+        for _ in self:
+            pass
+        if self._failure is not None:
+            raise self._failure
+        return Run(self.folder, self._scratch)
+
+    def _judge(self) -> None:
+        """Asks the caller's own oracle, batch by batch. Its word is kept beside the run's, which ``check`` can repeat."""
+        if self._oracle is None:
+            return
+        suite = Run(self.folder).suite
+        verdicts = [
+            np.asarray(self._oracle(suite.x[start : start + _BATCH], suite.labels[start : start + _BATCH]), dtype=bool)
+            for start in range(0, len(suite), _BATCH)
+        ]
+        adversarial = np.concatenate([np.atleast_1d(verdict) for verdict in verdicts])
+        if adversarial.shape != (len(suite),):
+            raise UsageError(
+                f"the oracle gave {adversarial.shape} verdicts for {len(suite)} tests; it takes (inputs, labels) and "
+                "gives one bool a test: whether the label is wrong"
+            )
+        np.savez(self.folder / "oracle.npz", adversarial=adversarial & ~suite.seeds)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+
+def _by_rows(validity: Validity, shape: tuple[int, ...]) -> Callable[["npt.NDArray[np.float32]"], list[bool]]:
+    """A function of inputs as one of flat rows, which is what the compiled half has."""
+
+    def allowed(rows: "npt.NDArray[np.float32]") -> list[bool]:
+        verdicts = np.asarray(validity(rows.reshape(len(rows), *shape)), dtype=bool)
+        if verdicts.shape != (len(rows),):
+            raise UsageError(
+                f"validity gave {verdicts.shape} verdicts for {len(rows)} inputs; it takes inputs and gives one bool an input"
+            )
+        found: list[bool] = verdicts.tolist()
+        return found
+
+    return allowed
+
+
+def _named(criterion: Optional[str], requirements: Any) -> tuple[Optional[str], dict[str, Any]]:
+    """The criterion, unless there are requirements instead."""
+    if requirements is not None:
+        return None, {}
+    if criterion is None:
+        raise UsageError("give a criterion, or requirements")
+    names, behind = _job.criteria(criterion)
+    return names[0], behind
+
+
+def run(
+    model: Any,
+    x: _arrays.ArrayLike,
+    y: Optional[_arrays.ArrayLike] = None,
+    criterion: Optional[str] = "nc",
+    *,
+    progress: Union[bool, Callable[[Any], None]] = False,
+    cluster: Optional[str] = None,
+    **options: Any,
+) -> Run:
+    """Makes the tests that are missing: a suite that meets the requirements, checked and replayable.
+
+    ``norm`` and ``radius`` say how far from its seed a test may lie (``radius="8/255"`` is a number, ``"none"`` the whole
+    domain); ``budget`` is seconds, or "10m"; ``out`` a folder for the run; ``progress`` is True, or a callable that is told
+    every event. All options are those of :class:`Session`. With ``cluster="ray"`` the work is done in shards on Ray
+    (:mod:`deepconcolic.cluster`).
+
+    On Ctrl-C the run ends at the next chance and what exists so far is returned; its ``resume()`` goes on.
+
+    >>> import deepconcolic as dc
+    >>> found = dc.run(model, x, y, criterion="nc", norm="linf", radius=0.1, seeds=1, max_executions=600, proofs=False)
+    >>> found.suite.x.shape[1:]
+    (1, 28, 28)
+    >>> bool((found.suite.distances <= 0.1001).all())
+    True
+    """
+    if cluster is not None:
+        if cluster != "ray":
+            raise UsageError(f"there is no cluster {cluster!r}; there is 'ray'")
+        from .cluster import run as run_on_ray
+
+        return run_on_ray(model, x, y, criterion, progress=progress, **options)
+    return _watched(Session(model, x, y, criterion, **options), progress)
+
+
+def _watched(session: Session, progress: Union[bool, Listener]) -> Run:
+    """Runs a session to its end, which Ctrl-C brings nearer."""
+    told = listener(progress)
+    while True:
+        try:
+            for event in session:
+                told(event)
+            break
+        except KeyboardInterrupt:
+            session.cancel()
+            # From now on nobody need be told, and once more ends it without a result.
+            return session.result()
+        except BaseException:
+            session.cancel()
+            raise
+    close = getattr(told, "close", None)
+    if close is not None:
+        close()
+    return session.result()
+
+
+def resume(
+    folder: _arrays.PathLike,
+    *,
+    budget: _job.Seconds = "10m",
+    max_executions: Optional[int] = None,
+    model: Optional[_arrays.PathLike] = None,
+    progress: Union[bool, Listener] = False,
+    threads: int = 0,
+) -> Run:
+    """Goes on with the run in a folder, after it was stopped or killed, for so much more time. The folder says everything
+    else; ``model`` is for one that lies elsewhere by now. A ``max_executions`` is for the whole run, as in ``run``."""
+    session = Session.__new__(Session)
+    session._reopen(Path(folder), budget, max_executions, model, threads)
+    return _watched(session, progress)
