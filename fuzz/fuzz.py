@@ -7,6 +7,8 @@
 It needs numpy and onnx. Cases come in kinds (`--only KIND,KIND`):
 
   model      an ONNX file: bytes, dims, attributes, types, weights (NaN, infinite, huge), operators, cycles, missing tensors
+  graph      a model of testdata/operators, with the bodies of its branches, loops and scans: the changes of `model`, then `eval`
+             or `inspect`
   property   a VNN-LIB file, token by token
   language   a requirement file, token by token
   data       npz, npy, IDX, CSV, PNG and CIFAR files: headers and values
@@ -212,12 +214,23 @@ MODELS = ["mlp", "cnn_nchw", "cnn_nhwc", "external", "smooth", "two_outputs", "d
 OPERATORS = ["Relu", "Gemm", "MatMul", "Conv", "Add", "Mul", "Div", "Sub", "MaxPool", "AveragePool", "Reshape", "Flatten", "Transpose",
              "Softmax", "Sigmoid", "Clip", "Concat", "Slice", "Gather", "Pad", "Split", "Squeeze", "Unsqueeze", "Identity", "Dropout",
              "BatchNormalization", "Cast", "Shape", "ReduceMean", "Max", "Min", "PRelu", "GlobalAveragePool", "Expand", "Tile",
-             "ConstantOfShape", "Pow", "Sqrt", "Exp", "Log", "ArgMax", "LayerNormalization", "Nope"]
+             "ConstantOfShape", "Pow", "Sqrt", "Exp", "Log", "ArgMax", "LayerNormalization", "Nope", "Einsum", "LSTM", "GRU", "TopK",
+             "If", "Loop", "Scan", "Attention", "GridSample", "ScatterElements", "Compress", "OneHot", "CumProd", "DFT", "Where", "Mod",
+             "LpPool", "LRN", "ReverseSequence", "SoftmaxCrossEntropyLoss", "RotaryEmbedding", "Hardmax", "BitShift", "Cast"]
+
+
+def graphs(graph):
+    """A graph and all bodies inside it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs(attribute.g)
 
 
 def change_structure(rng, model):
-    """One change to a decoded ONNX model."""
-    graph = model.graph
+    """One change to a decoded ONNX model, or to a body inside it."""
+    graph = rng.choice(list(graphs(model.graph)))
     node = rng.choice(list(graph.node)) if graph.node else None
     tensor = rng.choice(list(graph.initializer)) if graph.initializer else None
     kind = rng.choice([6, 17]) if rng.random() < 0.3 else rng.randrange(18)
@@ -433,6 +446,27 @@ class Fuzzer:
         with open(os.path.join(here, "p.vnnlib"), "w") as f:
             f.write(self.property_text(rng.choice([0.9, 0.0, 100.0])))
         return self.tool(here, "verify", "m.onnx", "p.vnnlib", "--timeout", "2", "--out", "v")
+
+    def case_graph(self, rng, here):
+        folder = os.path.join(TESTDATA, "operators")
+        name = rng.choice(sorted(file[:-5] for file in os.listdir(folder) if file.endswith(".onnx")))
+        model = onnx.load(os.path.join(folder, name + ".onnx"), load_external_data=False)
+        if rng.random() < 0.2:
+            data = changed_bytes(rng, model.SerializeToString())
+        else:
+            for _ in range(rng.randint(1, 3)):
+                try:
+                    change_structure(rng, model)
+                except Exception:  # Not a change that the onnx package lets one write.
+                    pass
+            data = model.SerializeToString()
+        with open(os.path.join(here, "m.onnx"), "wb") as f:
+            f.write(data)
+        if rng.random() < 0.3:
+            return self.tool(here, "inspect", "m.onnx")
+        source = os.path.join(folder, name + ".npz")
+        np.save(os.path.join(here, "x.npy"), np.load(source)["x"])
+        return self.tool(here, "eval", "m.onnx", "--data", "x.npy", "--out", "y.npy")
 
     def case_property(self, rng, here):
         text = random_property(rng)
@@ -744,7 +778,7 @@ class Fuzzer:
         return 1 if self.findings else 0
 
 
-KINDS = ["model", "property", "language", "data", "support", "folder", "certificate", "operator", "edit"]
+KINDS = ["model", "graph", "property", "language", "data", "support", "folder", "certificate", "operator", "edit"]
 PROPERTY_WORDS = ["(", ")", "assert", "and", "or", "not", "<=", ">=", "<", ">", "=", "X_0", "Y_0", "X_99", "Y_9", "+", "-", "*", "/",
                   "declare-const", "Real", "declare-fun", ";", "true", "false", "X_", "=>", "ite", "let"]
 LANGUAGE_WORDS = ["exists", "forall", "x", "x1", "x2", ":", "ap", "u", "v", "[", "]", "(", ")", "{", "}", "|", "and", "or", "not", "=>",

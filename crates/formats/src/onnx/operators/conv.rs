@@ -84,8 +84,10 @@ impl Kernel {
         context: &mut Context<'_>,
         image: Tensor,
         size: [usize; 3],
-        window: Window,
+        mut window: Window,
     ) -> Result<Tensor, String> {
+        // Only pools have that attribute; a convolution that carries it all the same does not round up.
+        window.ceil = false;
         let op = if let Some(op) = self.packed.get() {
             Arc::clone(op)
         } else {
