@@ -37,6 +37,9 @@ pub enum Rejection {
         /// Why.
         reason: String,
     },
+    /// Nothing was found to be wrong with it, as far as it was judged.
+    #[error("time was up before it was judged")]
+    Time,
     /// A step does not follow.
     #[error("{place}: {reason}")]
     Proof {
@@ -86,6 +89,9 @@ pub enum Unsupported {
     /// Changes are measured in a norm without bounds.
     #[error("how steep a network is can be bounded in L1, L2 and L-infinity, not in {0}")]
     Steepness(&'static str),
+    /// Work was to end before an answer was found.
+    #[error("time was up before bounds of the question were known")]
+    Time,
     /// Too many numbers are involved.
     #[error("the part of the network that the question depends on is too large")]
     Size,

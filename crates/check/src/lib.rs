@@ -28,6 +28,7 @@ mod question;
 mod region;
 mod slope;
 pub mod steepness;
+mod until;
 mod verdict;
 pub mod witness;
 
@@ -44,5 +45,6 @@ pub use pair::{PairClaim, PairJudge, Standing};
 pub use question::{Atom, Case, Term, cases};
 pub use region::{SearchBox, regions};
 pub use slope::certain_ratio;
-pub use verdict::{Expectation, check, check_each};
+pub use until::Until;
+pub use verdict::{Expectation, check, check_each, check_until};
 pub use witness::{Claim, Confirmed, Slot, Witnesses};

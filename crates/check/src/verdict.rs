@@ -11,8 +11,9 @@ use crate::bounds::corner;
 use crate::bounds::leaf::Judge;
 use crate::certificate::{Certificate, Changes, Entry, Proof, Region, Tree};
 use crate::digest::Digest;
-use crate::error::Rejection;
+use crate::error::{Rejection, Unsupported};
 use crate::question::{Atom, Case, cases};
+use crate::until::Until;
 
 /// What a certificate is supposed to be about.
 #[derive(Debug, Clone, Copy)]
@@ -33,20 +34,31 @@ pub fn check(
     certificate: &Certificate,
     expectation: &Expectation<'_>,
 ) -> Result<Accepted, Rejection> {
-    let bounds = judge(network, certificate, expectation)?;
+    check_until(network, certificate, expectation, Until::NEVER)
+}
+
+/// As [`check`], unless time is up before everything is judged: it is rejected then.
+pub fn check_until(
+    network: &Network,
+    certificate: &Certificate,
+    expectation: &Expectation<'_>,
+    until: Until<'_>,
+) -> Result<Accepted, Rejection> {
+    let bounds = judge(network, certificate, expectation, until)?;
     let bounds: Result<Vec<Bound>, Rejection> = bounds.into_iter().collect();
     Ok(Accepted::new(certificate.clone(), bounds?))
 }
 
 /// As [`check`], entry by entry: what is left when the entries that are rejected are taken out, and for
-/// each entry its new number, or why it is out. A certificate that is about something else is rejected as a
-/// whole.
+/// each entry its new number, or why it is out; an entry that time was not enough for is out. A certificate
+/// that is about something else is rejected as a whole.
 pub fn check_each(
     network: &Network,
     mut certificate: Certificate,
     expectation: &Expectation<'_>,
+    until: Until<'_>,
 ) -> Result<(Accepted, Vec<Result<usize, Rejection>>), Rejection> {
-    let judged = judge(network, &certificate, expectation)?;
+    let judged = judge(network, &certificate, expectation, until)?;
     let entries = std::mem::take(&mut certificate.entries);
     let mut bounds = Vec::new();
     let numbers = entries.into_iter().zip(judged).map(|(entry, judged)| {
@@ -63,6 +75,7 @@ fn judge(
     network: &Network,
     certificate: &Certificate,
     expectation: &Expectation<'_>,
+    until: Until<'_>,
 ) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
     confirm_subject(network, certificate, expectation)?;
     let signature = Signature::of(network);
@@ -82,6 +95,7 @@ fn judge(
             certificate,
             region,
             number,
+            until,
         };
         for (bound, found) in bounds.iter_mut().zip(scope.check(&requirements)?) {
             join(bound, found);
@@ -177,6 +191,7 @@ struct Scope<'a> {
     certificate: &'a Certificate,
     region: &'a Region,
     number: usize,
+    until: Until<'a>,
 }
 
 impl Scope<'_> {
@@ -211,16 +226,22 @@ impl Scope<'_> {
             }
         }
         for (region, members) in boxes {
-            let mut context = Context::new(self.network, region);
+            let mut context = Context::new(self.network, region, self.until);
             let atoms = members.iter().map(|&(e, c)| &questions[e][c].atoms[..]);
             let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
-            context.prepare(&targets).map_err(|e| Rejection::Question {
-                entry: members[0].0,
-                reason: e.to_string(),
+            context.prepare(&targets).map_err(|e| match e {
+                Unsupported::Time => Rejection::Time,
+                e => Rejection::Question {
+                    entry: members[0].0,
+                    reason: e.to_string(),
+                },
             })?;
             let found: Vec<(usize, Result<Bound, Rejection>)> = members
                 .par_iter()
                 .map(|&(entry, case)| {
+                    if self.until.is_over() {
+                        return (entry, Err(Rejection::Time));
+                    }
                     let alternative = &questions[entry][case];
                     let proof = &self.proofs(&self.certificate.entries[entry])[case];
                     let bound = refute(&context, alternative, proof);
@@ -256,7 +277,7 @@ fn elements<'a>(network: &'a Network, atoms: &'a [Atom]) -> impl Iterator<Item =
 /// The largest value of the alternative's conditions, which must rule it out.
 fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, String> {
     let targets: Vec<Element> = elements(context.network, &case.atoms).collect();
-    let cone = Cone::of(context.network, &targets).map_err(|e| e.to_string())?;
+    let cone = Cone::of(context.network, &targets, context.until).map_err(|e| e.to_string())?;
     if let [Tree::Corner] = proof[..] {
         if case.replaced {
             return Err("executions of the logits do not tell what the answer rounds to".into());

@@ -1,7 +1,7 @@
 //! Witnesses for conditions on the answer of a Softmax or Sigmoid: gradient steps through the network as it
 //! is executed. The programs that the other searches work on end at the logits.
 
-use deepconcolic_check::Region;
+use deepconcolic_check::{Region, Until};
 use deepconcolic_language::{Comparison, Formula, Relation};
 use deepconcolic_network::{Network, Pass, Point, Row, Seed, Trace};
 
@@ -19,8 +19,8 @@ pub(crate) struct Climb<'a> {
     pub region: &'a Region,
     /// Batches of starts.
     pub batches: usize,
-    /// Whether the time is up.
-    pub is_over: &'a dyn Fn() -> bool,
+    /// When to end.
+    pub until: Until<'a>,
     /// Execution in single precision: the input, if it meets the goal.
     pub confirm: &'a dyn Fn(&[f64]) -> Option<Vec<f32>>,
 }
@@ -44,7 +44,7 @@ impl Climb<'_> {
         let points = self.points();
         let pass = Pass::keep(points.clone()).differentiating(points);
         for step in 0..=STEPS {
-            if (self.is_over)() {
+            if self.until.is_over() {
                 return None;
             }
             let trace = self.network.forward(&inputs, &pass);

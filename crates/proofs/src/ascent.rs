@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use deepconcolic_check::Until;
+
 use crate::changes::Choice;
 use crate::knowledge::Knowledge;
 use crate::lanes::{LANES, Lanes, all};
@@ -81,6 +83,8 @@ pub(crate) struct Ascent<'a> {
     lines: Vec<UnitLines>,
     backward: Backward,
     values: Vec<Lanes>,
+    /// When to end.
+    pub until: Until<'a>,
 }
 
 /// Bounds above this count as refuted; the checker's margins are far smaller.
@@ -88,7 +92,12 @@ pub(crate) const CLEAR: f64 = 1e-7;
 
 impl<'a> Ascent<'a> {
     /// Over the region of what is known, with bounds of the program's units there.
-    pub fn new(program: &'a Program, knowledge: &Knowledge<'_>, bounds: &[[f64; 2]]) -> Self {
+    pub fn new(
+        program: &'a Program,
+        knowledge: &Knowledge<'_>,
+        bounds: &[[f64; 2]],
+        until: Until<'a>,
+    ) -> Self {
         let (mut free, mut base) = (Vec::new(), Vec::new());
         for curves in program.curves() {
             for (k, &input) in curves.inputs.iter().enumerate() {
@@ -123,6 +132,7 @@ impl<'a> Ascent<'a> {
             program,
             free,
             lines: base,
+            until,
         }
     }
 
@@ -136,7 +146,7 @@ impl<'a> Ascent<'a> {
         }
     }
 
-    /// Improves up to [`LANES`] bounds; lane `k` asks about `conditions[k]`.
+    /// Improves up to [`LANES`] bounds, until time is up; lane `k` asks about `conditions[k]`.
     pub fn climb(
         &mut self,
         conditions: &[&[Condition]],
@@ -155,6 +165,9 @@ impl<'a> Ascent<'a> {
             })
             .collect();
         for step in 0..steps.maximum.max(1) {
+            if self.until.is_over() {
+                break;
+            }
             self.set_lines(&state);
             self.backward.clear(self.program.variables);
             for lane in 0..lanes {

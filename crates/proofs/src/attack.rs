@@ -3,6 +3,7 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes")]
 
+use deepconcolic_check::Until;
 use deepconcolic_network::vectorised;
 
 use crate::lanes::{LANES, Lanes, all};
@@ -16,11 +17,13 @@ type ConfirmOne<'a> = dyn Fn(usize, &[f64]) -> Option<Vec<f32>> + 'a;
 
 /// How hard to look.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attack {
+pub(crate) struct Attack<'a> {
     /// Batches of sixteen starting points.
     pub batches: usize,
     /// Gradient steps from each.
     pub steps: usize,
+    /// When to end.
+    pub until: Until<'a>,
 }
 
 /// Splitmix64: the same points everywhere.
@@ -44,7 +47,7 @@ impl Random {
     }
 }
 
-impl Attack {
+impl Attack<'_> {
     /// For each of up to [`LANES`] questions an input that meets all its conditions, confirmed by
     /// execution: `confirm(question, point)`. Lanes without a question of their own help the others.
     pub fn run(
@@ -56,11 +59,11 @@ impl Attack {
         confirm: &ConfirmOne<'_>,
     ) -> Vec<Option<Vec<f32>>> {
         let mut found: Vec<Option<Vec<f32>>> = vec![None; questions.len()];
-        let mut walker = Walker::new(program);
+        let mut walker = Walker::new(program, self.until);
         let mut random = Random(seed_number);
         for batch in 0..self.batches {
             let open: Vec<usize> = (0..found.len()).filter(|&q| found[q].is_none()).collect();
-            if open.is_empty() {
+            if open.is_empty() || self.until.is_over() {
                 break;
             }
             let asked: Vec<usize> = (0..LANES).map(|lane| open[lane % open.len()]).collect();
@@ -88,16 +91,18 @@ pub(crate) struct Walker<'a> {
     widths: Vec<Lanes>,
     lines: Vec<UnitLines>,
     backward: Backward,
+    until: Until<'a>,
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(program: &'a Program) -> Self {
+    pub fn new(program: &'a Program, until: Until<'a>) -> Self {
         Self {
             program,
             values: vec![all(0.0); program.variables],
             widths: vec![all(0.0); program.inputs.len()],
             lines: vec![UnitLines::NONE; program.units.len()],
             backward: Backward::new(program),
+            until,
         }
     }
 
@@ -109,7 +114,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Walks uphill; lane `k` asks about `questions[k]`. A point that meets all conditions of its
+    /// Walks uphill until time is up; lane `k` asks about `questions[k]`. A point that meets all conditions of its
     /// lane goes to `met`, which says whether that is enough.
     pub fn walk(
         &mut self,
@@ -120,6 +125,9 @@ impl<'a> Walker<'a> {
     ) {
         let program = self.program;
         for step in 0..=steps {
+            if self.until.is_over() {
+                return;
+            }
             forward(program, &Follow::Curve, &mut self.values);
             let factors: Vec<(f64, Vec<f64>)> = questions
                 .iter()

@@ -2,11 +2,11 @@
 //! below, the program of their pixel, and each other's witnesses.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deepconcolic_check::{
     Accepted, Atom, Case, Certificate, Changes, Digest, Entry, Expectation, Proof, Region,
-    Unsupported, cases, check_each,
+    Unsupported, Until, cases, check_each,
 };
 use deepconcolic_language::Requirement;
 use deepconcolic_network::{Element, Network, Origin, Pass, Point, Trace};
@@ -66,10 +66,30 @@ impl BatchLimits<'_> {
 
     /// Whether to stop, whatever is under way.
     pub(crate) fn is_over(&self) -> bool {
-        let interrupted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        self.interrupt.is_some_and(interrupted)
-            || self.deadline.is_some_and(|end| Instant::now() >= end)
+        self.until().is_over()
     }
+
+    /// When to stop.
+    pub(crate) fn until(&self) -> Until<'_> {
+        Until {
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+        }
+    }
+}
+
+/// The checker bounds every unit again, with more care, and takes this many times as long.
+const CHECKING: f64 = 1.5;
+
+/// When a search must end so that what it finds can be checked: bounds of all units took so long to compute.
+/// At least half of what is left is for the search.
+pub(crate) fn before_check(until: Until<'_>, took: Duration) -> Until<'_> {
+    let now = Instant::now();
+    let deadline = until.deadline.map(|end| {
+        let left = end.saturating_duration_since(now);
+        now + (left / 2).max(left.saturating_sub(took.mul_f64(CHECKING)))
+    });
+    Until { deadline, ..until }
 }
 
 /// How one requirement of a batch ended.
@@ -144,8 +164,12 @@ impl<'a> Prover<'a> {
     }
 
     /// What is known of the region, with bounds of all units that some elements depend on.
-    pub(crate) fn knowledge(&mut self, targets: &[Element]) -> Result<&Knowledge<'a>, Unsupported> {
-        self.knowledge.prepare(targets)?;
+    pub(crate) fn knowledge(
+        &mut self,
+        targets: &[Element],
+        until: Until<'_>,
+    ) -> Result<&Knowledge<'a>, Unsupported> {
+        self.knowledge.prepare(targets, until)?;
         Ok(&self.knowledge)
     }
 
@@ -166,32 +190,39 @@ impl<'a> Prover<'a> {
             .map(|requirement| question(self.network, requirement, &self.region));
         let questions: Vec<Question> = questions.collect::<Result<_, _>>()?;
         let targets = questions.iter().flat_map(|q| &q.elements).copied();
-        self.knowledge.prepare(&targets.collect::<Vec<Element>>())?;
+        let targets: Vec<Element> = targets.collect();
+        let prepared = self.knowledge.prepare(&targets, limits.until());
         let mut batch = Batch {
             network: self.network,
             region: &self.region,
             seed: &self.seed,
             limits,
+            until: before_check(limits.until(), self.knowledge.took),
             knowledge: &self.knowledge,
             nodes: &self.nodes,
             questions,
             witnesses: Vec::new(),
         };
-        batch.decide()?;
+        match prepared.and_then(|()| batch.decide()) {
+            // What was found before stays found.
+            Ok(()) | Err(Unsupported::Time) => {}
+            Err(reason) => return Err(reason),
+        }
         let Batch {
             questions,
             witnesses,
             ..
         } = batch;
-        Ok(self.conclude(requirements, questions, witnesses))
+        let found = (questions, witnesses);
+        Ok(self.conclude(requirements, found, limits.until()))
     }
 
     /// Puts the refuted ones into a certificate and has it checked.
     fn conclude(
         &self,
         requirements: &[Requirement],
-        questions: Vec<Question>,
-        witnesses: Vec<Vec<f32>>,
+        (questions, witnesses): (Vec<Question>, Vec<Vec<f32>>),
+        until: Until<'_>,
     ) -> Findings {
         let mut findings = Vec::with_capacity(questions.len());
         let mut entries = Vec::new();
@@ -213,7 +244,7 @@ impl<'a> Prover<'a> {
             regions: vec![self.region.clone()],
             entries,
         };
-        let (accepted, numbers) = accepted(self.network, certificate);
+        let (accepted, numbers) = accepted(self.network, certificate, until);
         for finding in &mut findings {
             if let Finding::Infeasible(entry) = *finding {
                 *finding = match numbers.get(entry) {
@@ -230,10 +261,11 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// What the checker accepts; the rest is not claimed. The new number of each entry.
+/// What the checker accepts as long as there is time; the rest is not claimed. The new number of each entry.
 pub(crate) fn accepted(
     network: &Network,
     certificate: Certificate,
+    until: Until<'_>,
 ) -> (Accepted, Vec<Option<usize>>) {
     let model = certificate.model;
     let expectation = Expectation {
@@ -242,7 +274,10 @@ pub(crate) fn accepted(
         requirements: None,
     };
     let (regions, entries) = (certificate.regions.clone(), certificate.entries.len());
-    match check_each(network, certificate, &expectation) {
+    if entries == 0 {
+        return (Accepted::nothing(model, regions), Vec::new());
+    }
+    match check_each(network, certificate, &expectation, until) {
         Ok((accepted, numbers)) => (accepted, numbers.into_iter().map(Result::ok).collect()),
         Err(_) => (Accepted::nothing(model, regions), vec![None; entries]),
     }
@@ -293,6 +328,8 @@ pub(crate) struct Batch<'a> {
     region: &'a Region,
     seed: &'a [f32],
     pub limits: &'a BatchLimits<'a>,
+    /// When the search ends.
+    pub until: Until<'a>,
     knowledge: &'a Knowledge<'a>,
     pub nodes: &'a AtomicUsize,
     questions: Vec<Question>,
@@ -319,26 +356,35 @@ impl Batch<'_> {
             .map(<[usize]>::to_vec)
             .collect();
         for wave in groups.chunks(WAVE) {
-            if self.limits.is_over() {
+            if self.until.is_over() {
                 return Ok(());
             }
-            let found: Vec<Vec<Found>> = wave
-                .par_iter()
-                .map(|group| self.group(group))
-                .collect::<Result<_, _>>()?;
-            for (q, end) in found.into_iter().flatten() {
-                match end {
-                    End::Refuted(proof) => self.questions[q].state = State::Refuted(proof),
-                    End::Witness(input) => self.learn(input),
-                    End::Open(bound) => {
-                        if let State::Open(best) = &mut self.questions[q].state {
-                            *best = best.min(bound);
-                        }
+            let found: Vec<Result<Vec<Found>, Unsupported>> =
+                wave.par_iter().map(|group| self.group(group)).collect();
+            let mut ended = Ok(());
+            for found in found {
+                match found {
+                    Ok(found) => self.take(found),
+                    Err(reason) => ended = ended.and(Err(reason)),
+                }
+            }
+            ended?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, found: Vec<Found>) {
+        for (q, end) in found {
+            match end {
+                End::Refuted(proof) => self.questions[q].state = State::Refuted(proof),
+                End::Witness(input) => self.learn(input),
+                End::Open(bound) => {
+                    if let State::Open(best) = &mut self.questions[q].state {
+                        *best = best.min(bound);
                     }
                 }
             }
         }
-        Ok(())
     }
 
     /// Neurons with the same cone have the same number.
@@ -364,9 +410,9 @@ impl Batch<'_> {
         }
         let targets = group.iter().flat_map(|&q| &self.questions[q].elements);
         let targets: Vec<Element> = targets.copied().collect();
-        let program = Program::of(self.network, &targets)?;
+        let program = Program::of(self.network, &targets, self.until)?;
         let bounds = self.knowledge.bounds(&program);
-        let mut ascent = Ascent::new(&program, self.knowledge, &bounds);
+        let mut ascent = Ascent::new(&program, self.knowledge, &bounds, self.until);
         let mut variables = program.targets.iter();
         let conditions: Vec<Vec<Condition>> = group
             .iter()
@@ -382,6 +428,9 @@ impl Batch<'_> {
         let mut found = Vec::new();
         let members: Vec<usize> = (0..group.len()).collect();
         for chunk in members.chunks(LANES) {
+            if self.until.is_over() {
+                break;
+            }
             let work = Chunk {
                 batch: self,
                 group: &group,

@@ -46,13 +46,13 @@ impl Cells<'_> {
         let (Some(case), 0) = (alternatives.pop(), alternatives.len()) else {
             return Err(Unsupported::NotOneCondition);
         };
-        let (program, mut conditions) = program_of(self.network, &[&case])?;
+        let (program, mut conditions) = program_of(self.network, &[&case], effort.until)?;
         let conditions = conditions.pop().unwrap_or_default();
         let goal = requirement.goal();
         let executor = Executor::new(self.network, &goal, &case, 0.0);
         let confirm = |point: &[f64]| executor.confirm(&program.inputs, point);
         let bounds = self.knowledge.bounds(&program);
-        let mut ascent = Ascent::new(&program, self.knowledge, &bounds);
+        let mut ascent = Ascent::new(&program, self.knowledge, &bounds, effort.until);
         let given = Given::of(&ascent, &conditions);
         let rest: Vec<Condition> = given.rest.iter().map(|&c| conditions[c].clone()).collect();
         let mut start = ascent.start(rest.len());
@@ -67,7 +67,8 @@ impl Cells<'_> {
                 nodes: effort.nodes.min(self.work / program.terms().max(1)).max(1),
                 ..*effort
             };
-            if let Some(input) = self.walk(&program, &conditions, near, &confirm) {
+            let walker = Walker::new(&program, effort.until);
+            if let Some(input) = self.walk(walker, &program, &conditions, near, &confirm) {
                 return End::Witness(input);
             }
             let root = ascent.climb(&[&rest], &[start], ROOT).swap_remove(0);
@@ -88,6 +89,7 @@ impl Cells<'_> {
     /// Gradient steps from points near by, and from others.
     fn walk(
         &self,
+        mut walker: Walker<'_>,
         program: &Program,
         conditions: &[Condition],
         near: &[&[f32]],
@@ -95,7 +97,6 @@ impl Cells<'_> {
     ) -> Option<Vec<f32>> {
         let ends = |&e: &usize| [self.region.lower[e], self.region.upper[e]];
         let ends: Vec<[f64; 2]> = program.inputs.iter().map(ends).collect();
-        let mut walker = Walker::new(program);
         for lane in 0..LANES {
             let point: Vec<f64> = match near.get(lane % near.len().max(1)) {
                 Some(input) => program

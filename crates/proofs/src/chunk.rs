@@ -52,6 +52,7 @@ impl Chunk<'_> {
         let attack = Attack {
             batches: limits.attacks,
             steps: 30,
+            until: self.batch.until,
         };
         let ends: Vec<[f64; 2]> = ascent.ends.iter().map(|e| e.map(|end| end[0])).collect();
         let asked = lanes(&open);
@@ -135,7 +136,7 @@ impl Chunk<'_> {
                 maximum: 8,
                 rate: 0.15,
             },
-            deadline: limits.deadline,
+            until: self.batch.until,
             spent: self.batch.nodes,
         };
         let asked: Vec<&[Condition]> = left.iter().map(|&m| &self.conditions[m][..]).collect();
@@ -144,7 +145,7 @@ impl Chunk<'_> {
         let mut found = Vec::new();
         for (&member, reached) in left.iter().zip(reached) {
             let q = self.group[member];
-            if limits.is_over() {
+            if self.batch.until.is_over() {
                 found.push((q, End::Open(-reached.bound)));
                 continue;
             }

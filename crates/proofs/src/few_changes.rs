@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use deepconcolic_check::{Changes, Leaf, Region, Split};
+use deepconcolic_check::{Changes, Leaf, Region, Split, Until};
 use rayon::prelude::*;
 
 use crate::ascent::CLEAR;
@@ -42,6 +42,7 @@ struct Question<'a> {
     mixes: Vec<Vec<(usize, f32)>>,
     ends: Vec<[f64; 2]>,
     bounds: Vec<[f64; 2]>,
+    until: Until<'a>,
 }
 
 /// A part of the region.
@@ -119,6 +120,7 @@ pub(crate) fn refute(
         program,
         changes,
         conditions,
+        until: effort.until,
     };
     let mut tree = Growing::new();
     let mut open = BinaryHeap::new();
@@ -193,7 +195,7 @@ impl Question<'_> {
         let judged: Vec<Vec<Judged>> = parts
             .par_chunks(LANES / 2)
             .map(|parts| {
-                let mut moving = MovingBounds::new(self.program, &self.at_centre);
+                let mut moving = MovingBounds::new(self.program, &self.at_centre, self.until);
                 let parts = parts.iter();
                 parts.map(|(p, _)| self.bound(p, &mut moving)).collect()
             })

@@ -2,7 +2,7 @@
 //! matters most, and every open unit is bounded anew in each half. On the way points of the boxes are
 //! tried, and gradient steps start from those that come nearest to meeting the conditions.
 
-use deepconcolic_check::{Leaf, Split};
+use deepconcolic_check::{Leaf, Split, Until};
 use rayon::prelude::*;
 
 use crate::ascent::CLEAR;
@@ -34,6 +34,7 @@ struct Question<'a> {
     /// Sums of conditions: numbers and factors.
     mixes: Vec<Vec<(usize, f32)>>,
     region: Vec<[f64; 2]>,
+    until: Until<'a>,
 }
 
 /// A part of a box: all of it, or what is left when the ends of an input move.
@@ -71,8 +72,9 @@ pub(crate) fn refute(
         conditions,
         mixes: mixes(conditions.len()),
         region: ends.clone(),
+        until: effort.until,
     };
-    let mut walker = Walker::new(program);
+    let mut walker = Walker::new(program, effort.until);
     let mut tree = Growing::new();
     let mut open = Frontier::default();
     let root = Cell {
@@ -198,7 +200,7 @@ impl Question<'_> {
 
     /// Bounds up to [`LANES`] boxes one after the other; their points are tried side by side.
     fn judge_few(&self, halves: &[Half<'_>]) -> Vec<Judged> {
-        let mut slim = SparseBoxBounds::new(self.program, &self.readers);
+        let mut slim = SparseBoxBounds::new(self.program, &self.readers, self.until);
         let mut values = vec![all(0.0); self.program.variables];
         let mut centres = values.clone();
         let mut judged = Vec::with_capacity(halves.len());

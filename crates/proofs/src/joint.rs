@@ -98,7 +98,10 @@ impl Joint<'_> {
                         new: Vec::new(),
                         goal,
                     };
-                    let outcome = search.run().unwrap_or_else(Outcome::Beyond);
+                    let outcome = match search.run() {
+                        Err(Unsupported::Time) => Outcome::Open,
+                        outcome => outcome.unwrap_or_else(Outcome::Beyond),
+                    };
                     (outcome, search.new)
                 })
                 .collect();
@@ -124,7 +127,7 @@ impl Joint<'_> {
                     Outcome::Beyond(why) => jointly.reasons[number] = Some(why.to_string()),
                 }
             }
-            let (own, kept) = accepted(network, own);
+            let (own, kept) = accepted(network, own, self.limits.until());
             let kept = proposed
                 .into_iter()
                 .zip(kept)
@@ -308,7 +311,7 @@ impl<'s> Search<'s, '_> {
         let effort = Effort {
             nodes: limits.nodes,
             below: BELOW,
-            deadline: limits.deadline,
+            until: limits.until(),
             spent: self.joint.nodes,
         };
         let requirement = all_of(conditions.clone());

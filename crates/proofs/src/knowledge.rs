@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use deepconcolic_check::{Region, Unit, Unsupported};
+use deepconcolic_check::{Region, Unit, Unsupported, Until};
 use deepconcolic_network::{Element, Network, Plain};
 use rayon::prelude::*;
 
@@ -20,6 +21,8 @@ pub(crate) struct Knowledge<'a> {
     pub network: &'a Network,
     pub region: Region,
     known: HashMap<Unit, [f64; 2]>,
+    /// How long all that took to compute.
+    pub took: Duration,
 }
 
 impl<'a> Knowledge<'a> {
@@ -28,23 +31,36 @@ impl<'a> Knowledge<'a> {
             network,
             region,
             known: HashMap::new(),
+            took: Duration::ZERO,
         }
     }
 
-    /// Computes bounds of every unit that some elements depend on.
-    pub fn prepare(&mut self, targets: &[Element]) -> Result<(), Unsupported> {
-        let wanted = influences(self.network, targets)?;
+    /// Computes bounds of every unit that some elements depend on, as far as there is time.
+    pub fn prepare(&mut self, targets: &[Element], until: Until<'_>) -> Result<(), Unsupported> {
+        let start = Instant::now();
+        let prepared = self.prepare_nodes(targets, until);
+        self.took += start.elapsed();
+        prepared
+    }
+
+    fn prepare_nodes(&mut self, targets: &[Element], until: Until<'_>) -> Result<(), Unsupported> {
+        let wanted = influences(self.network, targets, until)?;
         for node in 0..self.network.nodes() {
             let elements = &wanted[self.network.node_output(node)];
             let curved = !matches!(self.network.plain(node), Plain::Affine | Plain::Opaque);
             if curved && !elements.is_empty() {
-                self.prepare_node(node, elements)?;
+                self.prepare_node(node, elements, until)?;
             }
         }
         Ok(())
     }
 
-    fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
+    fn prepare_node(
+        &mut self,
+        node: usize,
+        elements: &[usize],
+        until: Until<'_>,
+    ) -> Result<(), Unsupported> {
         let value = self.network.node_output(node);
         let chained = matches!(self.network.plain(node), Plain::Largest | Plain::Smallest);
         let part = u32::from(chained);
@@ -61,19 +77,26 @@ impl<'a> Knowledge<'a> {
         let shape = self.network.node_shape(node).dims();
         let pixel = shape.last().copied().unwrap_or(1).max(1);
         let groups: Vec<&[usize]> = unknown.chunk_by(|a, b| a / pixel == b / pixel).collect();
-        let found: Vec<Vec<(Unit, [f64; 2])>> = groups
+        let found: Vec<Result<Vec<(Unit, [f64; 2])>, Unsupported>> = groups
             .into_par_iter()
             .map(|group| {
                 let targets: Vec<Element> = group
                     .iter()
                     .map(|&index| Element { value, index })
                     .collect();
-                let program = Program::of(self.network, &targets)?;
-                Ok(self.bound(&program))
+                let program = Program::of(self.network, &targets, until)?;
+                self.bound(&program, until)
             })
-            .collect::<Result<_, Unsupported>>()?;
-        self.known.extend(found.into_iter().flatten());
-        Ok(())
+            .collect();
+        // What was bounded before time was up need not be bounded again.
+        let mut ended = Ok(());
+        for found in found {
+            match found {
+                Ok(found) => self.known.extend(found),
+                Err(reason) => ended = ended.and(Err(reason)),
+            }
+        }
+        ended
     }
 
     /// The box of a program's inputs, in every lane.
@@ -95,19 +118,25 @@ impl<'a> Knowledge<'a> {
     }
 
     /// Bounds of the units of a program that are not known yet.
-    fn bound(&self, program: &Program) -> Vec<(Unit, [f64; 2])> {
+    fn bound(
+        &self,
+        program: &Program,
+        until: Until<'_>,
+    ) -> Result<Vec<(Unit, [f64; 2])>, Unsupported> {
         let mut sweep = Sweep {
             intervals: vec![[0.0; 2]; program.variables],
             lines: Vec::with_capacity(program.units.len()),
             backward: Backward::new(program),
             ends: self.ends(program),
             choice: self.choice(program),
+            until,
         };
         for (interval, &e) in sweep.intervals.iter_mut().zip(&program.inputs) {
             *interval = [self.region.lower[e], self.region.upper[e]];
         }
         let mut found = Vec::new();
         for (index, step) in program.steps.iter().enumerate() {
+            until.go_on()?;
             match step {
                 Step::Sums(sums) => {
                     for k in 0..sums.constants.len() {
@@ -126,7 +155,7 @@ impl<'a> Knowledge<'a> {
                     let names = &program.units[curves.first_unit..][..curves.inputs.len()];
                     let known: Vec<Option<[f64; 2]>> =
                         names.iter().map(|u| self.known.get(u).copied()).collect();
-                    let bounds = sweep.curves(program, index, curves, &known);
+                    let bounds = sweep.curves(program, index, curves, &known)?;
                     for ((name, known), bounds) in names.iter().zip(known).zip(bounds) {
                         if known.is_none() {
                             found.push((*name, bounds));
@@ -135,28 +164,29 @@ impl<'a> Knowledge<'a> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 }
 
 /// Bounds over one box, carried forward step by step.
-struct Sweep {
+struct Sweep<'a> {
     intervals: Vec<[f64; 2]>,
     lines: Vec<UnitLines>,
     backward: Backward,
     ends: Vec<[Lanes; 2]>,
     /// How inputs move, if few may.
     choice: Option<Arc<Choice>>,
+    until: Until<'a>,
 }
 
-impl Sweep {
+impl Sweep<'_> {
     fn curves(
         &mut self,
         program: &Program,
         step: usize,
         curves: &Curves,
         known: &[Option<[f64; 2]>],
-    ) -> Vec<[f64; 2]> {
+    ) -> Result<Vec<[f64; 2]>, Unsupported> {
         let inputs = curves.inputs.iter().map(|&v| self.intervals[v as usize]);
         let mut bounds: Vec<[f64; 2]> = inputs
             .zip(known)
@@ -172,6 +202,7 @@ impl Sweep {
             })
             .collect();
         for chunk in open.chunks(LANES / 2) {
+            self.until.go_on()?;
             self.backward.clear(curves.first);
             for (pair, &k) in chunk.iter().enumerate() {
                 let variable = curves.inputs[k] as usize;
@@ -191,6 +222,6 @@ impl Sweep {
             let lines = lines(&curves.parts, l, u, None);
             self.lines.push(UnitLines::all(lines));
         }
-        bounds
+        Ok(bounds)
     }
 }

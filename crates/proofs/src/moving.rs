@@ -6,6 +6,7 @@
     reason = "inlined into the function compiled for wide vectors"
 )]
 
+use deepconcolic_check::Until;
 use deepconcolic_network::vectorised;
 
 use crate::changes::Choice;
@@ -111,10 +112,11 @@ pub(crate) struct MovingBounds<'a> {
     touched: Vec<u32>,
     pub coefficients: Vec<Lanes>,
     constant: Lanes,
+    until: Until<'a>,
 }
 
 impl<'a> MovingBounds<'a> {
-    pub fn new(program: &'a Program, centre: &'a AtCentre) -> Self {
+    pub fn new(program: &'a Program, centre: &'a AtCentre, until: Until<'a>) -> Self {
         let steps = program.steps.iter();
         Self {
             program,
@@ -126,6 +128,7 @@ impl<'a> MovingBounds<'a> {
             touched: Vec::new(),
             coefficients: vec![all(0.0); program.variables],
             constant: all(0.0),
+            until,
         }
     }
 
@@ -225,6 +228,10 @@ impl<'a> MovingBounds<'a> {
         let before = at.checked_sub(1).map(|before| &self.program.steps[before]);
         let from = at - usize::from(matches!(before, Some(Step::Sums(_))));
         for chunk in open.chunks(LANES / 2) {
+            // Those left keep the bounds they have.
+            if self.until.is_over() {
+                break;
+            }
             self.clear(at);
             for (pair, &k) in chunk.iter().enumerate() {
                 let input = curves.inputs[k] as usize;

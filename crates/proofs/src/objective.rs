@@ -1,7 +1,7 @@
 //! The conditions of an alternative over a program's variables. They are refuted by a weighted sum
 //! of them that stays below zero.
 
-use deepconcolic_check::{Atom, Case, Unsupported};
+use deepconcolic_check::{Atom, Case, Unsupported, Until};
 use deepconcolic_network::{Element, Network};
 
 use crate::lanes::{LANES, Lanes};
@@ -54,9 +54,10 @@ pub(crate) fn elements<'a>(
 pub(crate) fn program_of(
     network: &Network,
     cases: &[&Case],
+    until: Until<'_>,
 ) -> Result<(Program, Vec<Vec<Condition>>), Unsupported> {
     let all = cases.iter().flat_map(|case| elements(network, &case.atoms));
-    let program = Program::of(network, &all.collect::<Vec<Element>>())?;
+    let program = Program::of(network, &all.collect::<Vec<Element>>(), until)?;
     let mut variables = program.targets.iter();
     let mut condition = |atom: &Atom| Condition {
         terms: atom

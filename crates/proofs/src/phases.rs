@@ -5,9 +5,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicUsize, Ordering as Access};
-use std::time::Instant;
 
-use deepconcolic_check::{Leaf, Proof, Split};
+use deepconcolic_check::{Leaf, Proof, Split, Until};
 use rayon::prelude::*;
 
 use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
@@ -24,14 +23,14 @@ pub(crate) struct Effort<'a> {
     /// Steps of ascent at each part below the root.
     pub below: Steps,
     /// When to give up whatever the count; only a caller who was given a time has one.
-    pub deadline: Option<Instant>,
+    pub until: Until<'a>,
     /// Counts the parts that are bounded.
     pub spent: &'a AtomicUsize,
 }
 
 impl Effort<'_> {
     pub fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|end| Instant::now() >= end)
+        self.until.is_over()
     }
 }
 
@@ -200,7 +199,7 @@ pub(crate) fn refute(
                 let mut corners = space.witnesses(&lanes).into_iter();
                 let mut witness = corners.find_map(|(_, corner)| confirm(&corner));
                 let reached = reached.into_iter().map(|reached| {
-                    if witness.is_some() {
+                    if witness.is_some() || effort.is_over() {
                         return reached;
                     }
                     let (reached, found) = finish(space, conditions, reached, confirm);

@@ -7,11 +7,15 @@
 
 use std::sync::Arc;
 
-use deepconcolic_check::{Unit, Unsupported};
-use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, StraightPart};
+use deepconcolic_check::{Unit, Unsupported, Until};
+use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, Span, StraightPart};
 
 /// Most coefficients of a program.
-const MAX_TERMS: usize = 1 << 26;
+const MAX_TERMS: usize = 1 << 25;
+/// How many elements are spelled out between looks at the clock.
+const BETWEEN_LOOKS: usize = 256;
+/// Stands for no variable.
+const NOWHERE: u32 = u32::MAX;
 
 /// A sparse matrix: variables by variables of one step.
 #[derive(Debug, Default)]
@@ -107,13 +111,18 @@ enum Need {
 fn trace(
     network: &Network,
     targets: &[Element],
+    until: Until<'_>,
     mut keep: impl FnMut(usize, Need),
 ) -> Result<Vec<Vec<usize>>, Unsupported> {
     let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); network.values()];
     for target in targets {
         wanted[target.value].push(target.index);
     }
-    let mut terms = 0;
+    let mut tracer = Tracer {
+        network,
+        terms: 0,
+        until,
+    };
     for node in (0..network.nodes()).rev() {
         let output = network.node_output(node);
         wanted[output].sort_unstable();
@@ -122,7 +131,7 @@ fn trace(
             continue;
         }
         let elements = std::mem::take(&mut wanted[output]);
-        let need = need(network, node, &elements, &mut wanted, &mut terms)?;
+        let need = tracer.need(node, &elements, &mut wanted)?;
         wanted[output] = elements;
         keep(node, need);
     }
@@ -139,15 +148,21 @@ fn trace(
 pub(crate) fn influences(
     network: &Network,
     targets: &[Element],
+    until: Until<'_>,
 ) -> Result<Vec<Vec<usize>>, Unsupported> {
-    trace(network, targets, |_, _| ())
+    trace(network, targets, until, |_, _| ())
 }
 
 impl Program {
     /// The program of some elements.
-    pub fn of(network: &Network, targets: &[Element]) -> Result<Self, Unsupported> {
+    pub fn of(
+        network: &Network,
+        targets: &[Element],
+        until: Until<'_>,
+    ) -> Result<Self, Unsupported> {
         let mut needed: Vec<Option<Need>> = (0..network.nodes()).map(|_| None).collect();
-        let wanted = trace(network, targets, |node, need| needed[node] = Some(need))?;
+        let keep = |node: usize, need| needed[node] = Some(need);
+        let wanted = trace(network, targets, until, keep)?;
         let mut builder = Builder::new(network);
         for (value, elements) in wanted.iter().enumerate() {
             if network.origin(value) == Origin::Input {
@@ -161,11 +176,12 @@ impl Program {
         }
         for (node, need) in needed.into_iter().enumerate() {
             if let Some(need) = need {
+                until.go_on()?;
                 builder.node(node, &wanted[network.node_output(node)], need);
             }
         }
         let places = &builder.places;
-        let variable = |t: &Element| places[t.value][t.index] as usize;
+        let variable = |t: &Element| places[t.value].get(t.index) as usize;
         let targets = targets.iter().map(variable).collect();
         Ok(Self {
             targets,
@@ -191,67 +207,77 @@ impl Program {
     }
 }
 
-fn need(
-    network: &Network,
-    node: usize,
-    elements: &[usize],
-    wanted: &mut [Vec<usize>],
-    terms: &mut usize,
-) -> Result<Need, Unsupported> {
-    let inputs: Vec<usize> = network.plain_inputs(node).collect();
-    match network.plain(node) {
-        Plain::Affine => {
-            let mut marks: Vec<Vec<bool>> = inputs
-                .iter()
-                .map(|&value| vec![false; network.value_elements(value)])
-                .collect();
-            let mut rows = Vec::with_capacity(elements.len());
-            for &element in elements {
-                let mut row = AffineRow::default();
-                network.plain_row(node, element, &mut row);
-                *terms += row.terms.len();
-                if *terms > MAX_TERMS {
-                    return Err(Unsupported::Size);
+/// Asks nodes what they need, as long as that is not too much.
+struct Tracer<'a> {
+    network: &'a Network,
+    /// Coefficients so far.
+    terms: usize,
+    until: Until<'a>,
+}
+
+impl Tracer<'_> {
+    fn need(
+        &mut self,
+        node: usize,
+        elements: &[usize],
+        wanted: &mut [Vec<usize>],
+    ) -> Result<Need, Unsupported> {
+        let network = self.network;
+        let inputs: Vec<usize> = network.plain_inputs(node).collect();
+        match network.plain(node) {
+            Plain::Affine => {
+                let mut marks: Vec<Span<bool>> = inputs.iter().map(|_| Span::new(false)).collect();
+                let mut rows = Vec::with_capacity(elements.len());
+                for part in elements.chunks(BETWEEN_LOOKS) {
+                    self.until.go_on()?;
+                    for &element in part {
+                        let mut row = AffineRow::default();
+                        network.plain_row(node, element, &mut row);
+                        self.terms += row.terms.len();
+                        if self.terms > MAX_TERMS {
+                            return Err(Unsupported::Size);
+                        }
+                        for &(input, index, _) in &row.terms {
+                            marks[input as usize].set(index as usize, true);
+                        }
+                        rows.push(row);
+                    }
                 }
-                for &(input, index, _) in &row.terms {
-                    marks[input as usize][index as usize] = true;
+                for (&value, marks) in inputs.iter().zip(marks) {
+                    let marked = marks.entries().filter(|(_, marked)| *marked);
+                    wanted[value].extend(marked.map(|(index, _)| index));
                 }
-                rows.push(row);
+                Ok(Need::Rows(rows))
             }
-            for (&value, marks) in inputs.iter().zip(&marks) {
-                let marked = (0..marks.len()).filter(|&index| marks[index]);
-                wanted[value].extend(marked);
+            Plain::Curve(parts) => {
+                wanted[inputs[0]].extend(elements);
+                Ok(Need::Curve(parts))
             }
-            Ok(Need::Rows(rows))
-        }
-        Plain::Curve(parts) => {
-            wanted[inputs[0]].extend(elements);
-            Ok(Need::Curve(parts))
-        }
-        Plain::Leaky => {
-            wanted[inputs[0]].extend(elements);
-            let slope = |&e: &usize| network.plain_slope(node, e);
-            Ok(Need::Leaky(elements.iter().map(slope).collect()))
-        }
-        plain @ (Plain::Largest | Plain::Smallest) => {
-            let members = elements.iter().map(|&e| network.plain_members(node, e));
-            let members: Vec<Vec<Element>> = members.collect();
-            for member in members.iter().flatten() {
-                wanted[member.value].push(member.index);
+            Plain::Leaky => {
+                wanted[inputs[0]].extend(elements);
+                let slope = |&e: &usize| network.plain_slope(node, e);
+                Ok(Need::Leaky(elements.iter().map(slope).collect()))
             }
-            let sign = if plain == Plain::Largest { 1.0 } else { -1.0 };
-            Ok(Need::Members(members, sign))
-        }
-        Plain::Opaque => {
-            let kind = network.operators().nth(node).map_or("?", |(kind, _)| kind);
-            Err(Unsupported::Operator { kind: kind.into() })
+            plain @ (Plain::Largest | Plain::Smallest) => {
+                let members = elements.iter().map(|&e| network.plain_members(node, e));
+                let members: Vec<Vec<Element>> = members.collect();
+                for member in members.iter().flatten() {
+                    wanted[member.value].push(member.index);
+                }
+                let sign = if plain == Plain::Largest { 1.0 } else { -1.0 };
+                Ok(Need::Members(members, sign))
+            }
+            Plain::Opaque => {
+                let kind = network.operators().nth(node).map_or("?", |(kind, _)| kind);
+                Err(Unsupported::Operator { kind: kind.into() })
+            }
         }
     }
 }
 
 struct Builder<'a> {
     network: &'a Network,
-    places: Vec<Vec<u32>>,
+    places: Vec<Span<u32>>,
     program: Program,
 }
 
@@ -259,7 +285,7 @@ impl<'a> Builder<'a> {
     fn new(network: &'a Network) -> Self {
         Self {
             network,
-            places: vec![Vec::new(); network.values()],
+            places: (0..network.values()).map(|_| Span::new(NOWHERE)).collect(),
             program: Program {
                 inputs: Vec::new(),
                 variables: 0,
@@ -278,11 +304,9 @@ impl<'a> Builder<'a> {
     }
 
     fn place(&mut self, value: usize, elements: &[usize], first: usize) {
-        let mut places = vec![u32::MAX; self.network.value_elements(value)];
         for (k, &element) in elements.iter().enumerate() {
-            places[element] = (first + k) as u32;
+            self.places[value].set(element, (first + k) as u32);
         }
-        self.places[value] = places;
     }
 
     /// Variables that are part of the model: sums of nothing.
@@ -303,7 +327,8 @@ impl<'a> Builder<'a> {
             Need::Rows(rows) => {
                 let rows = rows.into_iter().map(|row| {
                     let terms = row.terms.iter().map(|&(input, index, weight)| {
-                        let place = self.places[inputs[input as usize]][index as usize];
+                        let places = &self.places[inputs[input as usize]];
+                        let place = places.get(index as usize);
                         (place, weight)
                     });
                     (terms.collect(), row.constant)
@@ -312,7 +337,7 @@ impl<'a> Builder<'a> {
                 self.sums(rows);
             }
             Need::Curve(parts) => {
-                let variables = elements.iter().map(|&e| self.places[inputs[0]][e]);
+                let variables = elements.iter().map(|&e| self.places[inputs[0]].get(e));
                 let variables = variables.collect();
                 let units = elements.iter().map(|&e| unit(node, e, 0)).collect();
                 self.curves(variables, units, parts.into());
@@ -321,7 +346,7 @@ impl<'a> Builder<'a> {
             Need::Leaky(slopes) => {
                 let inputs: Vec<u32> = elements
                     .iter()
-                    .map(|&e| self.places[inputs[0]][e])
+                    .map(|&e| self.places[inputs[0]].get(e))
                     .collect();
                 self.leaky(node, elements, &inputs, &slopes);
             }
@@ -384,7 +409,7 @@ impl<'a> Builder<'a> {
         let members: Vec<Vec<u32>> = members
             .iter()
             .map(|members| {
-                let place = |m: &Element| self.places[m.value][m.index];
+                let place = |m: &Element| self.places[m.value].get(m.index);
                 members.iter().map(place).collect()
             })
             .collect();

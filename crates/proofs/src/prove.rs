@@ -1,11 +1,11 @@
 //! One requirement over one box: a witness, a certificate that none exists, or how far it got.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Instant;
 
 use deepconcolic_check::{
-    Accepted, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, cases,
-    check,
+    Accepted, Case, Certificate, Digest, Entry, Expectation, Proof, Region, Unsupported, Until,
+    cases, check_until,
 };
 use deepconcolic_language::{Formula, Requirement};
 use deepconcolic_network::{Element, Network};
@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::answer::Climb;
 use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
 use crate::attack::Attack;
+use crate::batch::before_check;
 use crate::confirm::Executor;
 use crate::few_changes::{self, few};
 use crate::inputs;
@@ -33,6 +34,8 @@ pub struct ProofLimits<'a> {
     pub work: usize,
     /// When to give up.
     pub deadline: Option<Instant>,
+    /// Raised when the user wants an end.
+    pub interrupt: Option<&'a AtomicBool>,
     /// Batches of sixteen points that gradient steps start from for each alternative that rounds of
     /// proving leave open; more for small networks, fewer after the first rounds.
     pub attacks: usize,
@@ -51,10 +54,31 @@ impl Default for ProofLimits<'_> {
             nodes: 10_000,
             work: usize::MAX,
             deadline: None,
+            interrupt: None,
             attacks: 4,
             few_inputs: 12,
             spent: None,
             tolerance: 0.0,
+        }
+    }
+}
+
+impl ProofLimits<'_> {
+    /// When to stop.
+    fn until(&self) -> Until<'_> {
+        Until {
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+        }
+    }
+
+    /// When a part of the work must stop that may take one of so many shares of the time that is left.
+    fn share(&self, shares: u32) -> Until<'_> {
+        let now = Instant::now();
+        let share = |end: Instant| now + end.saturating_duration_since(now) / shares;
+        Until {
+            deadline: self.deadline.map(share),
+            ..self.until()
         }
     }
 }
@@ -76,7 +100,8 @@ pub enum Verdict {
 /// Bounds the goal of a requirement about one input over a region.
 ///
 /// A witness is confirmed by execution in single precision. A certificate speaks of real numbers
-/// and the weights as stored, and has been accepted by [`deepconcolic_check::check`].
+/// and the weights as stored, and has been accepted by [`deepconcolic_check::check`]. Where time is up before
+/// either is found, the requirement is open.
 pub fn prove(
     network: &Network,
     model: &Digest,
@@ -99,7 +124,14 @@ pub fn prove(
     let mut scenes = Vec::new();
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
-        let scene = CasesOfBox::new(network, &goal, limits, cases)?;
+        let scene = match CasesOfBox::new(network, &goal, limits, cases) {
+            Ok(scene) => scene,
+            Err(reason) => {
+                // What is too large to be bounded can still be run.
+                let more = climb(network, &goal, &alternatives, limits, MORE);
+                return more.map_or_else(|| or_open(reason), |input| Ok(Verdict::Witness(input)));
+            }
+        };
         let all: Vec<usize> = (0..members.len()).collect();
         if let Some(input) = scene.attack(&all, 0, SHARES[0]) {
             return Ok(Verdict::Witness(input));
@@ -107,7 +139,11 @@ pub fn prove(
         scenes.push((members, scene));
     }
     for (members, scene) in &scenes {
-        match scene.refute()? {
+        let answer = match scene.refute() {
+            Ok(answer) => answer,
+            Err(reason) => return or_open(reason),
+        };
+        match answer {
             Answer::Refuted(found) => {
                 for (&member, proof) in members.iter().zip(found) {
                     proofs[member] = Some(proof);
@@ -134,15 +170,26 @@ pub fn prove(
         regions: None,
         requirements: None,
     };
-    Ok(match check(network, &certificate, &expectation) {
+    let checked = check_until(network, &certificate, &expectation, limits.until());
+    Ok(match checked {
         Ok(accepted) => Verdict::Infeasible(Box::new(accepted)),
         // What the checker does not accept is not claimed.
         Err(_) => Verdict::Open { bound: 0.0 },
     })
 }
 
-/// Looks for an input that meets conditions on the answer of a Softmax or Sigmoid; takes at most a part of
-/// the time that is left.
+/// Being late leaves a requirement open; other reasons are beyond time.
+fn or_open(reason: Unsupported) -> Result<Verdict, Unsupported> {
+    match reason {
+        Unsupported::Time => Ok(Verdict::Open {
+            bound: f64::INFINITY,
+        }),
+        reason => Err(reason),
+    }
+}
+
+/// Looks for an input that meets conditions by running the network, on the answer of a Softmax or Sigmoid or
+/// where the network is too large to be bounded; takes at most a part of the time that is left.
 fn climb(
     network: &Network,
     goal: &Formula,
@@ -173,7 +220,10 @@ fn climb(
             goal: &normal,
             region: &case.region,
             batches: batches * limits.attacks.div_ceil(ATTACKS_A_CLIMB),
-            is_over: &|| end.is_some_and(|end| Instant::now() >= end),
+            until: Until {
+                deadline: end,
+                ..limits.until()
+            },
             confirm: &|point| executor.confirm(&all, point),
         };
         climb.run(batches as u64)
@@ -209,11 +259,13 @@ struct Whole<'a> {
     bounds: Vec<[f64; 2]>,
     /// The program without what is zero there.
     thin: Program,
+    /// When the search ends, so that there is time to check what it finds.
+    until: Until<'a>,
 }
 
 impl Whole<'_> {
     fn ascent(&self) -> Ascent<'_> {
-        Ascent::new(&self.thin, &self.knowledge, &self.bounds)
+        Ascent::new(&self.thin, &self.knowledge, &self.bounds, self.until)
     }
 }
 
@@ -243,6 +295,9 @@ static NOBODY: AtomicUsize = AtomicUsize::new(0);
 const CHEAP: usize = 1 << 20;
 /// Climbs may take this part of the time that is left.
 const CLIMBS: u32 = 3;
+/// So may spelling the network out, and each attack.
+const BUILDING: u32 = 2;
+const ATTACKS: u32 = 4;
 /// Batches of starts for a climb once proofs are at their end.
 const MORE: usize = 8;
 /// Attacks asked for that are worth one batch of starts for a climb.
@@ -259,7 +314,8 @@ impl<'a> CasesOfBox<'a> {
         limits: &'a ProofLimits<'a>,
         cases: Vec<&'a Case>,
     ) -> Result<Self, Unsupported> {
-        let (program, conditions) = program_of(network, &cases)?;
+        let until = limits.share(BUILDING);
+        let (program, conditions) = program_of(network, &cases, until)?;
         let executor = |case: &&'a Case| Executor::new(network, goal, case, limits.tolerance);
         let maximum = limits.work / program.terms().max(1);
         let limits = ProofLimits {
@@ -292,6 +348,7 @@ impl<'a> CasesOfBox<'a> {
         if self.cases[0].region.changes.is_some() {
             return None;
         }
+        let until = self.limits.share(ATTACKS);
         let ends = self.ends();
         let cheap = (CHEAP / self.program.terms().max(1)).clamp(1, 64);
         let portions = (self.limits.attacks * cheap).div_ceil(share) as u64;
@@ -300,12 +357,13 @@ impl<'a> CasesOfBox<'a> {
             let confirm = |case: usize, point: &[f64]| self.confirm(chunk[case], point);
             // The first of all that find something, whichever thread is the fastest.
             (0..portions).into_par_iter().find_map_first(|portion| {
-                if self.is_over() {
+                if until.is_over() {
                     return None;
                 }
                 let attack = Attack {
                     batches: chunk.len(),
                     steps: 40,
+                    until,
                 };
                 let seed = ((round as u64) << 48) | (portion << 24) | chunk[0] as u64;
                 let found = attack.run(&self.program, &asked, &ends, seed, &confirm);
@@ -314,16 +372,12 @@ impl<'a> CasesOfBox<'a> {
         })
     }
 
-    fn is_over(&self) -> bool {
-        let deadline = self.limits.deadline;
-        deadline.is_some_and(|end| Instant::now() >= end)
-    }
-
     fn refute(&self) -> Result<Answer, Unsupported> {
         let mut knowledge = Knowledge::new(self.network, self.cases[0].region.clone());
         let atoms = self.cases.iter().map(|case| &case.atoms);
         let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
-        knowledge.prepare(&targets)?;
+        knowledge.prepare(&targets, self.limits.until())?;
+        let until = before_check(self.limits.until(), knowledge.took);
         let limited = self.cases[0].region.changes.is_some();
         let few = self.program.inputs.len() <= self.limits.few_inputs && !limited;
         let bounds = knowledge.bounds(&self.program);
@@ -331,6 +385,7 @@ impl<'a> CasesOfBox<'a> {
             thin: self.program.without_zero_terms(&bounds),
             bounds,
             knowledge,
+            until,
         };
         let roots = if few {
             vec![None; self.cases.len()]
@@ -363,7 +418,7 @@ impl<'a> CasesOfBox<'a> {
             if let Some(input) = self.attack(&open, round, *share) {
                 return Ok(Answer::Witness(input));
             }
-            if last || self.is_over() {
+            if last || until.is_over() {
                 return Ok(Answer::Open(worst));
             }
             nodes = nodes.saturating_mul(ROUND_FACTOR).min(self.limits.nodes);
@@ -395,7 +450,7 @@ impl<'a> CasesOfBox<'a> {
         let effort = Effort {
             nodes,
             below: BELOW,
-            deadline: self.limits.deadline,
+            until: whole.until,
             spent: self.limits.spent.unwrap_or(&NOBODY),
         };
         let conditions = &self.conditions[case];

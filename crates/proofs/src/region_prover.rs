@@ -202,13 +202,15 @@ impl<'a> RegionProver<'a> {
         let accepted = self.nothing();
         let (network, region) = (self.network, self.prover.region().clone());
         let targets = joint::elements(network, requirements);
-        let knowledge = match self.prover.knowledge(&targets) {
+        let knowledge = match self.prover.knowledge(&targets, limits.until()) {
             Ok(knowledge) => knowledge,
             Err(why) => {
+                // Being late is no property of a requirement.
+                let reason = (why != Unsupported::Time).then(|| why.to_string());
                 return Jointly {
                     accepted,
                     met: Vec::new(),
-                    reasons: vec![Some(why.to_string()); requirements.len()],
+                    reasons: vec![reason; requirements.len()],
                 };
             }
         };
@@ -299,7 +301,7 @@ impl<'a> RegionProver<'a> {
         let mut any = false;
         loop {
             let asked = lines.next();
-            if asked.is_empty() {
+            if asked.is_empty() || limits.conditions.is_over() {
                 break;
             }
             any = true;
@@ -308,6 +310,9 @@ impl<'a> RegionProver<'a> {
             let layers: Vec<&[usize]> = asked.chunk_by(|a, b| layer(a) == layer(b)).collect();
             let batches = layers.iter().flat_map(|lines| lines.chunks(BATCH));
             for batch in batches.map(<[usize]>::to_vec).collect::<Vec<_>>() {
+                if limits.conditions.is_over() {
+                    break;
+                }
                 let questions = batch.iter().map(|&l| exists(lines.condition(l).clone()));
                 let questions: Vec<Requirement> = questions.collect();
                 match self.prover.decide(&questions, &limits.conditions) {
@@ -343,6 +348,7 @@ impl<'a> RegionProver<'a> {
             nodes: limits.nodes,
             work: limits.conditions.work,
             deadline: limits.conditions.deadline,
+            interrupt: limits.conditions.interrupt,
             // The search before this one has looked for witnesses long enough.
             attacks: 0,
             spent: Some(&self.nodes),

@@ -125,7 +125,7 @@ pub(crate) struct Relaxed {
 }
 
 impl Relaxed {
-    /// None if it were too large.
+    /// None if it were too large, or time was up.
     pub fn new(ascent: &mut Ascent<'_>, conditions: &[Condition], part: &Part) -> Option<Self> {
         let fixed: Vec<usize> = part.phases.iter().map(|p| p.0 as usize).collect();
         let open: Vec<usize> = (0..ascent.free.len())
@@ -143,9 +143,9 @@ impl Relaxed {
             constant: 0.0,
         };
         let sums: Vec<Condition> = open.iter().chain(&fixed).map(value).collect();
-        let mut units = pull(ascent, &sums, part, &open);
+        let mut units = pull(ascent, &sums, part, &open)?;
         let of_fixed = units.split_off(open.len());
-        let of_conditions = pull(ascent, conditions, part, &open);
+        let of_conditions = pull(ascent, conditions, part, &open)?;
         let mut ends: Vec<[f64; 2]> = ascent.ends.iter().map(|[l, u]| [l[0], u[0]]).collect();
         // Wider than the lines, so that no proof depends on them.
         ends.extend(open.iter().map(|&number| {
@@ -232,7 +232,8 @@ impl Relaxed {
         conditions: &[Condition],
         part: &Part,
     ) -> Solved {
-        let factors = match program.tableau.solve() {
+        let until = ascent.until;
+        let factors = match program.tableau.solve_until(&|| until.is_over()) {
             Ending::Optimal => program.tableau.multipliers(),
             // The lines alone leave no room.
             Ending::Infeasible(factors) => {
@@ -308,17 +309,25 @@ fn side(free: &Free, unit: &Row, above: bool) -> Row {
     }
 }
 
-/// Sums as rows.
-fn pull(ascent: &mut Ascent<'_>, sums: &[Condition], part: &Part, open: &[usize]) -> Vec<Row> {
+/// Sums as rows; none if time was up.
+fn pull(
+    ascent: &mut Ascent<'_>,
+    sums: &[Condition],
+    part: &Part,
+    open: &[usize],
+) -> Option<Vec<Row>> {
     let mut rows = Vec::with_capacity(sums.len());
     for chunk in sums.chunks(LANES) {
+        if ascent.until.is_over() {
+            return None;
+        }
         let pulled = ascent.pulled(chunk, part, open).into_iter();
         rows.extend(pulled.map(|(coefficients, constant)| Row {
             coefficients,
             constant,
         }));
     }
-    rows
+    Some(rows)
 }
 
 /// Settles a part in which no unit is open.

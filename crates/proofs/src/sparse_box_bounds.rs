@@ -6,6 +6,7 @@
     reason = "inlined into the function compiled for wide vectors"
 )]
 
+use deepconcolic_check::Until;
 use deepconcolic_network::vectorised;
 
 use crate::lanes::{LANES, Lanes, all};
@@ -87,10 +88,11 @@ pub(crate) struct SparseBoxBounds<'a> {
     constant: Lanes,
     /// Units of the step at hand whose phase is open.
     open: Vec<usize>,
+    until: Until<'a>,
 }
 
 impl<'a> SparseBoxBounds<'a> {
-    pub fn new(program: &'a Program, readers: &'a Readers) -> Self {
+    pub fn new(program: &'a Program, readers: &'a Readers, until: Until<'a>) -> Self {
         Self {
             program,
             readers,
@@ -103,6 +105,7 @@ impl<'a> SparseBoxBounds<'a> {
             coefficients: vec![all(0.0); program.variables],
             constant: all(0.0),
             open: Vec::new(),
+            until,
         }
     }
 
@@ -128,7 +131,8 @@ impl<'a> SparseBoxBounds<'a> {
         }
     }
 
-    /// Bounds the open units of a step by pulling them back, eight at a time.
+    /// Bounds the open units of a step by pulling them back, eight at a time; once time is up, those
+    /// left keep the bounds they have.
     fn tighten(&mut self, at: usize, curves: &Curves, ends: &[[f64; 2]], bounds: &mut [[f64; 2]]) {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
@@ -138,6 +142,9 @@ impl<'a> SparseBoxBounds<'a> {
         }));
         let before = at.checked_sub(1).map(|before| &self.program.steps[before]);
         for chunk in open.chunks(LANES / 2) {
+            if self.until.is_over() {
+                break;
+            }
             self.clear(at);
             for (pair, &k) in chunk.iter().enumerate() {
                 let input = curves.inputs[k] as usize;

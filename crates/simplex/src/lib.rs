@@ -125,9 +125,17 @@ impl Tableau {
 
     /// Mends broken rows until none is left.
     pub fn solve(&mut self) -> Ending {
+        self.solve_until(&|| false)
+    }
+
+    /// As [`Tableau::solve`], unless it is to stop: it has stalled then.
+    pub fn solve_until(&mut self, stops: &dyn Fn() -> bool) -> Ending {
         // Each row takes a few steps; a run that takes far more goes in circles.
         let maximum = 100 + 20 * self.basic.len();
         for _ in 0..maximum {
+            if stops() {
+                return Ending::Stalled;
+            }
             let Some((row, missing)) = self.max_broken() else {
                 return Ending::Optimal;
             };

@@ -341,6 +341,7 @@ mod tests {
     use super::*;
     use crate::bounds::context::Context;
     use crate::certificate::Region;
+    use crate::until::Until;
 
     /// The cone of all logits, its reach over a region and bounds of its units there, if all its
     /// operators are supported.
@@ -349,9 +350,9 @@ mod tests {
         let targets: Vec<_> = (0..outputs)
             .map(|k| network.element(Point::Logits, k))
             .collect();
-        let mut context = Context::new(network, region);
+        let mut context = Context::new(network, region, Until::NEVER);
         context.prepare(&targets).ok()?;
-        let cone = Cone::of(network, &targets).ok()?;
+        let cone = Cone::of(network, &targets, Until::NEVER).ok()?;
         let bounds: Vec<[f64; 2]> = cone.units.iter().map(|unit| context.known[unit]).collect();
         let mut reach = Magnitudes::of(&cone, region);
         reach.advance(&cone, cone.steps.len(), |unit| bounds[unit]);

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, StraightPart};
+use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, Span, StraightPart};
 
 use crate::certificate::Unit;
 use crate::error::Unsupported;
+use crate::until::Until;
 
 /// Most coefficients of a cone: a model may be far too large to be spelled out.
 const MAX_TERMS: usize = 1 << 27;
@@ -101,10 +102,14 @@ pub(crate) struct Cone {
     pub targets: Vec<usize>,
 }
 
+/// How many elements are spelled out between looks at the clock.
+const BETWEEN_LOOKS: usize = 256;
+
 /// What is needed of each stored tensor: sorted elements.
 pub(crate) fn needed(
     network: &Network,
     targets: &[Element],
+    until: Until<'_>,
 ) -> Result<BTreeMap<usize, Vec<usize>>, Unsupported> {
     let mut needed: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for target in targets {
@@ -121,18 +126,19 @@ pub(crate) fn needed(
         let inputs: Vec<usize> = network.plain_inputs(node).collect();
         match network.plain(node) {
             Plain::Affine => {
-                let mut marks: Vec<Vec<bool>> = inputs
-                    .iter()
-                    .map(|&value| vec![false; network.value_elements(value)])
-                    .collect();
-                for &element in &elements {
-                    network.plain_row(node, element, &mut row);
-                    for &(input, index, _) in &row.terms {
-                        marks[input as usize][index as usize] = true;
+                let marks = inputs.iter().map(|_| Span::new(false));
+                let mut marks: Vec<Span<bool>> = marks.collect();
+                for part in elements.chunks(BETWEEN_LOOKS) {
+                    until.go_on()?;
+                    for &element in part {
+                        network.plain_row(node, element, &mut row);
+                        for &(input, index, _) in &row.terms {
+                            marks[input as usize].set(index as usize, true);
+                        }
                     }
                 }
                 for (value, marks) in inputs.iter().zip(marks) {
-                    let marked = marks.iter().enumerate().filter(|(_, marked)| **marked);
+                    let marked = marks.entries().filter(|(_, marked)| *marked);
                     let list = needed.entry(*value).or_default();
                     list.extend(marked.map(|(index, _)| index));
                 }
@@ -162,8 +168,12 @@ pub(crate) fn needed(
 
 impl Cone {
     /// The cone of some elements.
-    pub fn of(network: &Network, targets: &[Element]) -> Result<Self, Unsupported> {
-        let needed = needed(network, targets)?;
+    pub fn of(
+        network: &Network,
+        targets: &[Element],
+        until: Until<'_>,
+    ) -> Result<Self, Unsupported> {
+        let needed = needed(network, targets, until)?;
         let mut builder = Builder {
             network,
             places: BTreeMap::new(),
@@ -175,6 +185,7 @@ impl Cone {
                 targets: Vec::new(),
             },
             terms: 0,
+            until,
         };
         for (&value, elements) in &needed {
             if network.origin(value) == Origin::Input {
@@ -199,7 +210,7 @@ impl Cone {
         let mut cone = builder.cone;
         cone.targets = targets
             .iter()
-            .map(|target| builder.places[&target.value][target.index] as usize)
+            .map(|target| builder.places[&target.value].get(target.index) as usize)
             .collect();
         Ok(cone)
     }
@@ -208,16 +219,17 @@ impl Cone {
 struct Builder<'a> {
     network: &'a Network,
     /// For each stored tensor, the variable of each element.
-    places: BTreeMap<usize, Vec<u32>>,
+    places: BTreeMap<usize, Span<u32>>,
     cone: Cone,
     terms: usize,
+    until: Until<'a>,
 }
 
 impl Builder<'_> {
     fn place(&mut self, value: usize, elements: &[usize], first: usize) {
-        let mut places = vec![u32::MAX; self.network.value_elements(value)];
+        let mut places = Span::new(u32::MAX);
         for (k, &element) in elements.iter().enumerate() {
-            places[element] = (first + k) as u32;
+            places.set(element, (first + k) as u32);
         }
         self.places.insert(value, places);
     }
@@ -236,7 +248,7 @@ impl Builder<'_> {
     }
 
     fn variable(&self, element: Element) -> usize {
-        self.places[&element.value][element.index] as usize
+        self.places[&element.value].get(element.index) as usize
     }
 
     fn node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
@@ -245,13 +257,20 @@ impl Builder<'_> {
             Plain::Affine => {
                 let mut sums = Sums::at(self.cone.variables);
                 let mut row = AffineRow::default();
-                for &element in elements {
-                    self.network.plain_row(node, element, &mut row);
-                    let terms = row.terms.iter().map(|&(input, index, weight)| {
-                        let (value, index) = (inputs[input as usize], index as usize);
-                        (self.variable(Element { value, index }), weight)
-                    });
-                    sums.push(terms, row.constant);
+                let places: Vec<&Span<u32>> = inputs.iter().map(|v| &self.places[v]).collect();
+                for part in elements.chunks(BETWEEN_LOOKS) {
+                    self.until.go_on()?;
+                    for &element in part {
+                        self.network.plain_row(node, element, &mut row);
+                        let terms = row.terms.iter().map(|&(input, index, weight)| {
+                            let place = places[input as usize].get(index as usize);
+                            (place as usize, weight)
+                        });
+                        sums.push(terms, row.constant);
+                    }
+                    if self.terms + sums.from.len() > MAX_TERMS {
+                        return Err(Unsupported::Size);
+                    }
                 }
                 self.sums(sums)?;
             }

@@ -12,35 +12,30 @@ use crate::bounds::cone::{Cone, Curves, Step, needed};
 use crate::bounds::lines::{is_flat, lines, range};
 use crate::certificate::{Region, Unit};
 use crate::error::Unsupported;
+use crate::until::Until;
 
 /// Bounds of units over a box.
 pub(crate) struct Context<'a> {
     pub network: &'a Network,
     pub region: &'a Region,
     pub known: HashMap<Unit, [f64; 2]>,
+    /// When judging must end.
+    pub until: Until<'a>,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(network: &'a Network, region: &'a Region) -> Self {
+    pub fn new(network: &'a Network, region: &'a Region, until: Until<'a>) -> Self {
         Self {
             network,
             region,
             known: HashMap::new(),
+            until,
         }
     }
 
-    /// Computes bounds of every unit that some elements depend on.
+    /// Computes bounds of every unit that some elements depend on. Some are missing if time was up.
     pub fn prepare(&mut self, targets: &[Element]) -> Result<(), Unsupported> {
-        self.prepare_until(targets, &|| false).map(|_| ())
-    }
-
-    /// As [`Context::prepare`], unless it is to stop: false then, and bounds are missing.
-    pub fn prepare_until(
-        &mut self,
-        targets: &[Element],
-        stops: &(dyn Fn() -> bool + Sync),
-    ) -> Result<bool, Unsupported> {
-        let needed = needed(self.network, targets)?;
+        let needed = needed(self.network, targets, self.until)?;
         for node in 0..self.network.nodes() {
             let value = self.network.node_output(node);
             let Some(elements) = needed.get(&value) else {
@@ -48,18 +43,13 @@ impl<'a> Context<'a> {
             };
             let curved = !matches!(self.network.plain(node), Plain::Affine | Plain::Opaque);
             if curved {
-                self.prepare_node(node, elements, stops)?;
+                self.prepare_node(node, elements)?;
             }
         }
-        Ok(!stops())
+        Ok(())
     }
 
-    fn prepare_node(
-        &mut self,
-        node: usize,
-        elements: &[usize],
-        stops: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Unsupported> {
+    fn prepare_node(&mut self, node: usize, elements: &[usize]) -> Result<(), Unsupported> {
         let value = self.network.node_output(node);
         let chained = matches!(self.network.plain(node), Plain::Largest | Plain::Smallest);
         let part = u32::from(chained);
@@ -83,15 +73,12 @@ impl<'a> Context<'a> {
         let found: Vec<Vec<(Unit, [f64; 2])>> = groups
             .into_par_iter()
             .map(|group| {
-                if stops() {
-                    return Ok(Vec::new());
-                }
                 let targets: Vec<Element> = group
                     .iter()
                     .map(|&index| Element { value, index })
                     .collect();
-                let cone = Cone::of(self.network, &targets)?;
-                Ok(self.bound(&cone))
+                let cone = Cone::of(self.network, &targets, self.until)?;
+                self.bound(&cone)
             })
             .collect::<Result<_, Unsupported>>()?;
         self.known.extend(found.into_iter().flatten());
@@ -99,10 +86,11 @@ impl<'a> Context<'a> {
     }
 
     /// Bounds of the units of a cone that are not known yet.
-    fn bound(&self, cone: &Cone) -> Vec<(Unit, [f64; 2])> {
+    fn bound(&self, cone: &Cone) -> Result<Vec<(Unit, [f64; 2])>, Unsupported> {
         let mut sweep = Sweep::new(cone, self.region);
         let mut found = Vec::new();
         for (index, step) in cone.steps.iter().enumerate() {
+            self.until.go_on()?;
             match step {
                 Step::Sums(_) => sweep.step(cone, index),
                 Step::Curves(curves) => {
@@ -115,7 +103,7 @@ impl<'a> Context<'a> {
                             sweep.settle(curves, k, *bounds);
                         }
                     }
-                    sweep.tighten(cone, index, curves, &open);
+                    sweep.tighten(cone, index, &open, self.until)?;
                     for k in open {
                         found.push((names[k], sweep.bounds[curves.first_unit + k]));
                     }
@@ -123,7 +111,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -193,7 +181,16 @@ impl Sweep {
     }
 
     /// Bounds units by intervals, and where those leave a curve that matters, by pulling back.
-    fn tighten(&mut self, cone: &Cone, index: usize, curves: &Curves, open: &[usize]) {
+    fn tighten(
+        &mut self,
+        cone: &Cone,
+        index: usize,
+        open: &[usize],
+        until: Until<'_>,
+    ) -> Result<(), Unsupported> {
+        let Step::Curves(curves) = &cone.steps[index] else {
+            return Ok(());
+        };
         for &k in open {
             let variable = curves.inputs[k] as usize;
             self.bounds[curves.first_unit + k] = self.ends[variable];
@@ -210,6 +207,7 @@ impl Sweep {
             .collect();
         let inputs = &self.ends;
         for chunk in unsettled.chunks(LANES / 2) {
+            until.go_on()?;
             self.pull.clear();
             for (pair, &k) in chunk.iter().enumerate() {
                 let variable = curves.inputs[k] as usize;
@@ -226,5 +224,6 @@ impl Sweep {
                 *u = u.min(-lower[2 * pair + 1]);
             }
         }
+        Ok(())
     }
 }

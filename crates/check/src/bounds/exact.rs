@@ -18,6 +18,7 @@ use crate::bounds::cone::{Cone, Curves, Step};
 use crate::bounds::context::Context;
 use crate::bounds::lines::{RelaxationLine, lines};
 use crate::certificate::Region;
+use crate::until::Until;
 
 fn exact(x: f64) -> Exact {
     Exact::from_float(x).expect("finite")
@@ -173,7 +174,7 @@ impl Case {
     fn of(network: Network, region: Region) -> Self {
         let targets = (0..2).map(|k| network.element(Point::Logits, k));
         let targets: Vec<Element> = targets.collect();
-        let cone = Cone::of(&network, &targets).expect("everything is known");
+        let cone = Cone::of(&network, &targets, Until::NEVER).expect("everything is known");
         Self {
             network,
             region,
@@ -237,7 +238,7 @@ impl Case {
     }
 
     fn context(&self) -> Context<'_> {
-        let mut context = Context::new(&self.network, &self.region);
+        let mut context = Context::new(&self.network, &self.region, Until::NEVER);
         context.prepare(&self.targets).expect("supported");
         context
     }

@@ -165,6 +165,7 @@ impl<'a> Judge<'a> {
         // Next one last.
         let mut pending: Vec<Pending> = vec![(0, Vec::new(), moved)];
         while !pending.is_empty() {
+            self.context.until.go_on().map_err(|e| e.to_string())?;
             let mut parts = Vec::with_capacity(TAKEN);
             while parts.len() < TAKEN
                 && let Some((at, phases, moved)) = pending.pop()
@@ -187,7 +188,10 @@ impl<'a> Judge<'a> {
             }
             let found: Vec<f64> = parts
                 .par_chunks_mut(LANES)
-                .map(|parts| self.largest(parts))
+                .map(|parts| {
+                    self.context.until.go_on().map_err(|e| e.to_string())?;
+                    self.largest(parts)
+                })
                 .collect::<Result<_, String>>()?;
             worst = found.into_iter().fold(worst, f64::max);
             for part in parts.iter_mut().rev() {

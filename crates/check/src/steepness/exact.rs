@@ -9,6 +9,7 @@ use super::problem::{SlopePart, SlopeProblem};
 use super::subject::SlopeSubject;
 use crate::bounds::cone::{Cone, Step};
 use crate::certificate::Region;
+use crate::until::Until;
 
 type Exact = BigRational;
 type Form = Vec<Exact>;
@@ -118,7 +119,7 @@ fn what_is_accepted_has_no_negative_value_in_rational_numbers() {
             norm: Norm::L2,
             widths: vec![1.0; elements],
         };
-        let problem = SlopeProblem::new(&network, &region, &subject, &|| false);
+        let problem = SlopeProblem::new(&network, &region, &subject, Until::NEVER);
         let problem = problem.unwrap().expect("bounded");
         let part = problem.part(0, &[]).unwrap();
         let quadratic = part.quadratic().unwrap();

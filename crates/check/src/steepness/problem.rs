@@ -15,6 +15,7 @@ use crate::steepness::frontier::Frontier;
 use crate::steepness::quadratic::Quadratic;
 use crate::steepness::ranges::{slope_range, sum_up, up};
 use crate::steepness::subject::SlopeSubject;
+use crate::until::Until;
 
 /// How steep some outputs are over a box.
 pub struct SlopeProblem {
@@ -33,7 +34,7 @@ impl SlopeProblem {
         network: &Network,
         region: &Region,
         subject: &SlopeSubject,
-        stops: &(dyn Fn() -> bool + Sync),
+        until: Until<'_>,
     ) -> Result<Option<Self>, Unsupported> {
         if !subject.is_supported() {
             return Err(Unsupported::Steepness(subject.norm.name()));
@@ -48,11 +49,12 @@ impl SlopeProblem {
         let targets: Vec<Element> = outputs
             .map(|&output| network.element(Point::Logits, output as usize))
             .collect();
-        let mut context = Context::new(network, region);
-        if !context.prepare_until(&targets, stops)? {
-            return Ok(None);
-        }
-        let cone = Cone::of(network, &targets)?;
+        let mut context = Context::new(network, region, until);
+        let cone = context.prepare(&targets);
+        let cone = match cone.and_then(|()| Cone::of(network, &targets, until)) {
+            Err(Unsupported::Time) => return Ok(None),
+            cone => cone?,
+        };
         let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
         let bounds = cone.units.iter();
         let bounds = bounds.map(|unit| context.known.get(unit).copied().unwrap_or(unbounded));

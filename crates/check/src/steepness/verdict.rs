@@ -9,6 +9,7 @@ use crate::error::Rejection;
 use crate::steepness::certificate::{SlopeCertificate, SlopeLeaf, SlopeTree};
 use crate::steepness::problem::SlopeProblem;
 use crate::steepness::subject::SlopeSubject;
+use crate::until::Until;
 
 /// Deeper trees than any search grows are refused: each level takes memory.
 const DEEPEST: usize = 1 << 12;
@@ -49,7 +50,7 @@ pub fn check_slopes(
     let SlopeCertificate {
         region, subject, ..
     } = certificate;
-    let problem = SlopeProblem::new(network, region, subject, &|| false);
+    let problem = SlopeProblem::new(network, region, subject, Until::NEVER);
     let problem = problem.map_err(|e| Rejection::Format(e.to_string()))?;
     let unbounded = || Rejection::Format("its units were not bounded".into());
     problem.ok_or_else(unbounded)?.judge(certificate)

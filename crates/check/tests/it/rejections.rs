@@ -1,8 +1,10 @@
 //! What the check must not accept, each with a twin that it does accept.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use deepconcolic_check::{
     Accepted, Certificate, Entry, Expectation, Leaf, Proof, Region, Rejection, Split, Tree, Unit,
-    check, check_each, sha256,
+    Until, check, check_each, check_until, sha256,
 };
 use deepconcolic_network::ops::{Dense, Elementwise, Relu};
 use deepconcolic_network::{Network, NetworkBuilder, Pass, Point, Shape};
@@ -156,7 +158,7 @@ fn a_certificate_is_about_the_model_regions_and_requirements_asked_for() {
             requirements: Some(requirements),
         };
         let whole = check(&network, &good, &expectation).is_ok();
-        let each = check_each(&network, good.clone(), &expectation).is_ok();
+        let each = check_each(&network, good.clone(), &expectation, Until::NEVER).is_ok();
         assert_eq!(whole, each);
         whole
     };
@@ -199,11 +201,31 @@ fn entries_that_are_rejected_are_taken_out_and_the_others_stay() {
         requirements: None,
     };
     assert!(judged(&mixed).is_err());
-    let (accepted, numbers) = check_each(&network(), mixed, &expectation).unwrap();
+    let (accepted, numbers) = check_each(&network(), mixed, &expectation, Until::NEVER).unwrap();
     assert!(numbers[0].is_err() && numbers[1] == Ok(0));
     assert_eq!(accepted.certificate().entries.len(), 1);
     assert_eq!(accepted.certificate().entries[0].requirement, TRUE);
     assert_eq!(accepted.bounds().len(), 1);
+}
+
+#[test]
+fn what_was_not_judged_in_time_is_not_accepted() {
+    let good = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);
+    let expectation = Expectation {
+        model: &sha256(b"m"),
+        regions: None,
+        requirements: None,
+    };
+    let flag = AtomicBool::new(true);
+    let until = Until {
+        interrupt: Some(&flag),
+        ..Until::NEVER
+    };
+    let late = check_until(&network(), &good, &expectation, until);
+    assert_eq!(late, Err(Rejection::Time));
+    assert!(check_each(&network(), good.clone(), &expectation, until).is_err());
+    flag.store(false, Ordering::Relaxed);
+    assert!(check_until(&network(), &good, &expectation, until).is_ok());
 }
 
 #[test]

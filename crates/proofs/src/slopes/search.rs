@@ -1,13 +1,13 @@
 //! The bound of a region: whole first, then part by part, those with the largest bounds first.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use deepconcolic_check::steepness::{
     AcceptedSlope, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem, SlopeSubject,
 };
-use deepconcolic_check::{Digest, Region, Rejection, Unit, Unsupported};
+use deepconcolic_check::{Digest, Region, Rejection, Unit, Unsupported, Until};
 use deepconcolic_network::Network;
 use rayon::prelude::*;
 
@@ -45,10 +45,15 @@ impl Default for SlopeLimits<'_> {
 }
 
 impl SlopeLimits<'_> {
+    fn until(&self) -> Until<'_> {
+        Until {
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+        }
+    }
+
     fn is_over(&self) -> bool {
-        let interrupted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        self.interrupt.is_some_and(interrupted)
-            || self.deadline.is_some_and(|end| Instant::now() >= end)
+        self.until().is_over()
     }
 }
 
@@ -93,7 +98,7 @@ pub fn prove_slope(
 ) -> Result<SlopeProof, NoSlope> {
     // Segments between inputs of the region must lie in it.
     let region = &region.hull();
-    let problem = SlopeProblem::new(network, region, subject, &|| limits.is_over())?;
+    let problem = SlopeProblem::new(network, region, subject, limits.until())?;
     let problem = problem.ok_or(NoSlope::Late)?;
     let mut bound = 0.0;
     let (mut parts, mut proofs) = (0, Vec::new());

@@ -1,5 +1,7 @@
 //! What the search claims, the checker confirms and executions do not contradict.
 
+use std::sync::atomic::AtomicBool;
+
 use deepconcolic_check::{Region, sha256};
 use deepconcolic_language::{RequirementFile, Signature};
 use deepconcolic_network::ops::{Binary, Dense, Max, Min, PRelu};
@@ -108,5 +110,35 @@ fn a_condition_that_depends_on_no_input_is_settled_or_left_open() {
             let refuted = matches!(verdict.unwrap(), Verdict::Infeasible(_));
             assert_eq!(refuted, !possible, "{condition}");
         }
+    }
+}
+
+#[test]
+fn a_proof_that_must_end_is_open_and_claims_nothing() {
+    let flag = AtomicBool::new(true);
+    for seed in 0..4 {
+        let network = network([Family::Relu, Family::Image][seed % 2], seed as u64);
+        let elements = network.input_elements();
+        let region = Region {
+            lower: vec![-0.5; elements],
+            upper: vec![0.5; elements],
+            ..Region::default()
+        };
+        let signature = Signature::of(&network);
+        let text = format!("exists x: v[x][{},0] >= 1000", signature.depth());
+        let file = RequirementFile::parse(&text).unwrap();
+        let requirement = file.resolve(&signature).unwrap().get(0).unwrap();
+        for few_inputs in [0, 100] {
+            let limits = ProofLimits {
+                few_inputs,
+                interrupt: Some(&flag),
+                ..ProofLimits::default()
+            };
+            let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
+            assert!(matches!(verdict, Ok(Verdict::Open { .. })), "{verdict:?}");
+        }
+        let limits = ProofLimits::default();
+        let verdict = prove(&network, &sha256(b""), &requirement, &region, &limits);
+        assert!(matches!(verdict, Ok(Verdict::Infeasible(_))), "{verdict:?}");
     }
 }

@@ -104,7 +104,7 @@ fn leaves_hold_exactly() {
         let mut random = Random::new(seed ^ 0xabcd);
         let atoms = [condition(&mut random), condition(&mut random)];
         let twice: Vec<Element> = case.targets.iter().chain(&case.targets).copied().collect();
-        case.cone = Cone::of(&case.network, &twice).expect("everything is known");
+        case.cone = Cone::of(&case.network, &twice, Until::NEVER).expect("everything is known");
         let context = case.context();
         let judge = Judge::new(&context, &case.cone, &atoms);
         for _ in 0..4 {
