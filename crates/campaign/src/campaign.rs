@@ -230,8 +230,8 @@ impl Campaign {
         };
         campaign.measure(limits);
         campaign.progress.charge(campaign.passes.total());
-        if campaign.subject.guide().is_some() {
-            campaign.ranking = Ranking::new(campaign.ledger.open());
+        if let Some(guide) = campaign.subject.guide() {
+            campaign.ranking = Ranking::new(guide, campaign.ledger.open());
         }
         campaign.fresh = campaign.suite.len();
         Ok(campaign)
@@ -489,7 +489,7 @@ impl Campaign {
         };
         let mut passes = self.passes;
         if !matches!(stage, Stage::Random | Stage::Pairs | Stage::Slopes) {
-            self.ranking.update(&context, &self.suite);
+            self.ranking.update(&context, &self.suite, limits);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
         }

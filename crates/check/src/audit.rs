@@ -16,6 +16,42 @@ const COMPARED: usize = 2000;
 /// The tests that show a requirement to be met: the same number twice for one input.
 pub type Shown = Option<(u32, u32)>;
 
+/// For each slot of a group, the tests that show it. Most requirements are shown by one test alone: 4 bytes a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownBy {
+    first: Vec<u32>,
+    /// Of slots that two tests show together; empty if there are none.
+    second: Vec<u32>,
+}
+
+impl ShownBy {
+    const NOBODY: u32 = u32::MAX;
+
+    fn nothing(slots: usize) -> Self {
+        Self {
+            first: vec![Self::NOBODY; slots],
+            second: Vec::new(),
+        }
+    }
+
+    fn set(&mut self, slot: usize, (first, second): (u32, u32)) {
+        if second != first && self.second.is_empty() {
+            self.second.clone_from(&self.first);
+        }
+        self.first[slot] = first;
+        if let Some(known) = self.second.get_mut(slot) {
+            *known = second;
+        }
+    }
+
+    /// What shows a slot.
+    pub fn get(&self, slot: usize) -> Shown {
+        let first = self.first[slot];
+        let second = self.second.get(slot).copied().unwrap_or(first);
+        (first != Self::NOBODY).then_some((first, second))
+    }
+}
+
 /// What a suite shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
@@ -25,7 +61,7 @@ pub struct Audit {
     pub fragile: Vec<BitSet>,
     /// For each slot of each group, what shows it: the first test to meet it by the margin, else the
     /// first to meet it.
-    pub witnesses: Vec<Vec<Shown>>,
+    pub witnesses: Vec<ShownBy>,
     /// What the network says of each test.
     pub predictions: Vec<Prediction>,
 }
@@ -59,7 +95,7 @@ impl<'a> Tests<'a> {
 struct Books {
     uncovered: Vec<BitSet>,
     infirm: Vec<BitSet>,
-    witnesses: Vec<Vec<Shown>>,
+    witnesses: Vec<ShownBy>,
 }
 
 impl Books {
@@ -70,7 +106,7 @@ impl Books {
         };
         if open[group].contains(slot) {
             open[group].remove(slot);
-            self.witnesses[group][slot] = Some(shown);
+            self.witnesses[group].set(slot, shown);
         }
     }
 
@@ -99,7 +135,7 @@ impl Witnesses<'_> {
             .collect();
         let mut books = Books {
             infirm: required.clone(),
-            witnesses: required.iter().map(|g| vec![None; g.len()]).collect(),
+            witnesses: required.iter().map(|g| ShownBy::nothing(g.len())).collect(),
             uncovered: required,
         };
         let mut tally = self.family.tally();

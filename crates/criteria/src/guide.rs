@@ -6,6 +6,8 @@
 
 use deepconcolic_network::{BitSet, Head, Network, Point, Seed, Trace};
 
+use super::sections::Sections;
+
 /// Part of a layer's mean |u| by which a generated target must clear its bound.
 const RELATIVE_MARGIN: f64 = 1e-5;
 /// The least such margin.
@@ -133,6 +135,13 @@ pub trait Guide: Sync {
     /// Appends the ranking value of each slot of a group: above 0 where it is met, the nearer to 0
     /// from below the nearer it is to being met; in units of the layers' means.
     fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>);
+
+    /// The tensor and the sections of its elements that the slots of a group ask about, if each slot asks for
+    /// a value in one section: slot `element * count + section`. A search then need not look at every slot to
+    /// know which sample is nearest to it.
+    fn sections(&self, _group: usize) -> Option<(Point, Sections<'_>)> {
+        None
+    }
 
     /// Appends the gradient of the sum of the slots' values, each of which stops counting once it
     /// reaches `enough`. Returns that sum.

@@ -5,7 +5,7 @@ use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point, Seed, Trace};
 
 use crate::criterion::Rerun;
-use crate::{Clearance, Confinement, Family, Group, Guide, Objective, SampleView, Tally};
+use crate::{Clearance, Confinement, Family, Group, Guide, Objective, SampleView, Sections, Tally};
 
 /// Several families of requirements on one input.
 pub struct Joined {
@@ -134,6 +134,11 @@ impl Guide for Joined {
                 guide.met(look, &among[start..end], clearance, &mut shifted);
             }
         }
+    }
+
+    fn sections(&self, group: usize) -> Option<(Point, Sections<'_>)> {
+        let (_, family, group) = self.find(group);
+        family.guide().ok()?.sections(group)
     }
 
     fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {

@@ -10,6 +10,7 @@ use super::boundary::required;
 use super::criterion::{Criterion, Family, Setting};
 use super::neuron::{Asked, At, NeuronFamily, Rule};
 use super::profile::{LayerProfile, Profile};
+use super::sections::Sections;
 
 /// The criterion.
 pub struct Kmnc;
@@ -49,7 +50,7 @@ impl Criterion for Kmnc {
         });
         Ok(Box::new(NeuronFamily::new(
             setting,
-            Sections {
+            InSection {
                 scales: scales.collect(),
                 still: still.sum(),
                 count: sections,
@@ -59,7 +60,8 @@ impl Criterion for Kmnc {
     }
 }
 
-struct Sections {
+/// Asks for a value in a section.
+struct InSection {
     profile: Profile,
     count: usize,
     /// By layer and neuron: sections per unit of u.
@@ -68,52 +70,25 @@ struct Sections {
     still: usize,
 }
 
-/// Where section `s` begins; `s = count` is the upper end.
-fn edge(profile: &LayerProfile, neuron: usize, count: usize, s: usize) -> f64 {
-    let (low, high) = (
-        f64::from(profile.low[neuron]),
-        f64::from(profile.high[neuron]),
-    );
-    if s == count {
-        high
-    } else {
-        low + (high - low) * (s as f64 / count as f64)
-    }
-}
-
-/// The section a value falls into, if it is in range.
-fn section(profile: &LayerProfile, neuron: usize, count: usize, u: f32) -> Option<usize> {
-    let (low, high) = (profile.low[neuron], profile.high[neuron]);
-    if !(low <= u && u <= high) {
-        return None;
-    }
-    if low == high {
-        return Some(0);
-    }
-    let value = f64::from(u);
-    let part = (value - f64::from(low)) / (f64::from(high) - f64::from(low));
-    // The quotient may round across an edge; the edges decide.
-    let mut s = ((part * count as f64) as usize).min(count - 1);
-    while s > 0 && value < edge(profile, neuron, count, s) {
-        s -= 1;
-    }
-    while s + 1 < count && value >= edge(profile, neuron, count, s + 1) {
-        s += 1;
-    }
-    Some(s)
-}
-
-impl Rule for Sections {
-    fn excess(&self, at: Asked, u: f32, _: f32) -> (f32, f32) {
-        let profile = self.profile.layer(at.layer);
-        let edge = |s| edge(profile, at.neuron, self.count, s);
-        let u = f64::from(u);
-        let (above, below) = (u - edge(at.part), edge(at.part + 1) - u);
-        if above < below {
-            (above as f32, 1.0)
-        } else {
-            (below as f32, -1.0)
+impl InSection {
+    fn of_layer(&self, layer: usize) -> Sections<'_> {
+        let LayerProfile { low, high, .. } = self.profile.layer(layer);
+        Sections {
+            low,
+            high,
+            count: self.count,
         }
+    }
+}
+
+impl Rule for InSection {
+    fn excess(&self, at: Asked, u: f32, _: f32) -> (f32, f32) {
+        let sections = self.of_layer(at.layer);
+        sections.excess(at.neuron, at.part, u)
+    }
+
+    fn sections(&self, layer: usize) -> Option<Sections<'_>> {
+        Some(self.of_layer(layer))
     }
 
     fn each(&self) -> usize {
@@ -128,12 +103,12 @@ impl Rule for Sections {
         const SHIFT: f32 = 8_388_608.0;
         const OUTSIDE: i32 = -1;
         const LOOK: i32 = -2;
-        let profile = self.profile.layer(layer);
+        let exact = self.of_layer(layer);
         let scales = &self.scales[layer];
         let last = self.count as i32 - 1;
         for (block, u) in u.chunks(64).enumerate() {
             let start = first + block * 64;
-            let ends = profile.low[start..].iter().zip(&profile.high[start..]);
+            let ends = exact.low[start..].iter().zip(&exact.high[start..]);
             // A section, or what the exact look must decide.
             let mut sections = [LOOK; 64];
             for (((s, &u), (&low, &high)), &scale) in
@@ -163,7 +138,7 @@ impl Rule for Sections {
             for (i, &s) in sections[..u.len()].iter().enumerate() {
                 let s = match s {
                     OUTSIDE => continue,
-                    LOOK => section(profile, start + i, self.count, u[i]).unwrap_or(0),
+                    LOOK => exact.of(start + i, u[i]).unwrap_or(0),
                     s => s as usize,
                 };
                 let slot = (block * 64 + i) * self.count + s;
@@ -172,9 +147,13 @@ impl Rule for Sections {
         }
     }
 
-    fn is_void(&self, layer: usize, neuron: usize, part: usize) -> bool {
-        let profile = self.profile.layer(layer);
-        part > 0 && profile.low[neuron] == profile.high[neuron]
+    fn required_of(&self, layer: usize, neuron: usize) -> usize {
+        let Sections { low, high, count } = self.of_layer(layer);
+        if low[neuron] == high[neuron] {
+            1
+        } else {
+            count
+        }
     }
 
     fn part_name(&self, _: usize, _: usize, part: usize) -> String {
@@ -182,13 +161,13 @@ impl Rule for Sections {
     }
 
     fn formula(&self, layer: usize, neuron: usize, part: usize) -> Result<Formula, String> {
-        let profile = self.profile.layer(layer);
+        let Sections { low, high, .. } = self.of_layer(layer);
         let against = |s: usize, relation: Relation| {
             let mut u = Linear::variable(Var::u(Input::First, layer + 2, neuron));
-            u.constant = -edge(profile, neuron, self.count, s);
+            u.constant = -self.of_layer(layer).edge(neuron, s);
             Formula::compare(u, relation)
         };
-        let one = profile.low[neuron] == profile.high[neuron];
+        let one = low[neuron] == high[neuron];
         let last = one || part + 1 == self.count;
         let (end, above) = if last {
             (self.count, Relation::Le)
@@ -207,38 +186,6 @@ impl Rule for Sections {
             still => vec![format!(
                 "{still} neurons have one value on all profile data; each counts as one section"
             )],
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn edges_decide_where_the_quotient_rounds() {
-        let network = deepconcolic_testing::network(deepconcolic_testing::Family::Relu, 0);
-        let parts = network.layers().iter().map(|l| {
-            let n = l.neurons();
-            (vec![-0.3; n], vec![0.7; n], 1.0)
-        });
-        let profile = Profile::from_parts(&network, 1, parts.collect()).unwrap();
-        let layer = profile.layer(0);
-        for count in [1, 3, 10, 1000] {
-            for step in 0..=5000 {
-                let u = -0.3f32 + step as f32 * 2e-4;
-                let Some(s) = section(layer, 0, count, u) else {
-                    assert!(u > 0.7);
-                    continue;
-                };
-                let value = f64::from(u);
-                assert!(edge(layer, 0, count, s) <= value);
-                let end = edge(layer, 0, count, s + 1);
-                assert!(
-                    value < end || (s + 1 == count && value <= end),
-                    "{value} {s}"
-                );
-            }
         }
     }
 }

@@ -25,6 +25,7 @@ mod profile;
 mod ratio;
 mod region;
 mod safety;
+mod sections;
 mod selection;
 mod ssc;
 mod svc;
@@ -45,6 +46,7 @@ pub use polarity::Polarity;
 pub use profile::{LayerProfile, Profile};
 pub use ratio::Ratio;
 pub use region::{Ball, Region};
+pub use sections::Sections;
 pub use selection::Selection;
 pub use written::Written;
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::criterion::{Family, Group, Setting, Tally};
 use super::guide::{Clearance, Guide, SampleView};
+use super::sections::Sections;
 
 /// Which neurons are being judged, and by what.
 #[derive(Clone, Copy)]
@@ -74,6 +75,11 @@ pub(super) trait Rule: Send + Sync {
         None
     }
 
+    /// The sections that its slots ask about, for a rule that asks where in a range a value lies.
+    fn sections(&self, _layer: usize) -> Option<Sections<'_>> {
+        None
+    }
+
     /// How far a neuron is beyond what is asked of it (below 0: short of it), and whether that
     /// grows or falls with its value: 1 or -1. A rule with rivals is given the value to beat.
     fn excess(&self, at: Asked, value: f32, rival: f32) -> (f32, f32);
@@ -82,9 +88,9 @@ pub(super) trait Rule: Send + Sync {
     /// `first` is a multiple of 64 and `covered` begins at that neuron's first slot.
     fn mark(&self, at: At, values: &[f32], covered: &mut [u64]);
 
-    /// Whether a slot of a selected neuron is no requirement.
-    fn is_void(&self, _layer: usize, _neuron: usize, _part: usize) -> bool {
-        false
+    /// Which slots of a selected neuron are requirements: the first so many.
+    fn required_of(&self, _layer: usize, _neuron: usize) -> usize {
+        self.each()
     }
 
     /// What is asked of the neuron, for a label; empty if there is but one thing.
@@ -119,13 +125,24 @@ impl<R: Rule> NeuronFamily<R> {
         let mut groups = Vec::new();
         for &layer in &layers {
             let neurons = setting.network.layers()[layer].neurons();
-            let mut group = Group::full(Some(layer), neurons * each);
+            // Slots are numbered in 32 bits.
+            let slots = neurons.saturating_mul(each);
+            if u32::try_from(slots).is_err() {
+                let name = setting.network.layers()[layer].name();
+                return Err(format!(
+                    "{slots} requirements on the {neurons} neurons of layer `{name}` are more than can be told apart; \
+                     choose --layers, or fewer --sections"
+                ));
+            }
+            let mut group = Group::full(Some(layer), slots);
             for neuron in 0..neurons {
-                let selected = setting.selection.has(layer, neuron);
-                for part in 0..each {
-                    if !selected || rule.is_void(layer, neuron, part) {
-                        group.not_required.insert(neuron * each + part);
-                    }
+                let required = if setting.selection.has(layer, neuron) {
+                    rule.required_of(layer, neuron)
+                } else {
+                    0
+                };
+                for part in required..each {
+                    group.not_required.insert(neuron * each + part);
                 }
             }
             groups.push(group);
@@ -294,6 +311,11 @@ impl<R: Rule> Guide for NeuronFamily<R> {
                 }
             }
         }
+    }
+
+    fn sections(&self, group: usize) -> Option<(Point, Sections<'_>)> {
+        let layer = self.groups[group].layer?;
+        Some((self.point(group), self.rule.sections(layer)?))
     }
 
     fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {

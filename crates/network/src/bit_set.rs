@@ -64,6 +64,44 @@ impl BitSet {
         }
     }
 
+    /// Whether a number of a range is in the set.
+    pub fn has_any(&self, from: usize, to: usize) -> bool {
+        if from >= to {
+            return false;
+        }
+        let (first, last) = (from / 64, (to - 1) / 64);
+        let head = u64::MAX << (from % 64);
+        let tail = u64::MAX >> (63 - (to - 1) % 64);
+        if first == last {
+            return self.words[first] & head & tail != 0;
+        }
+        self.words[first] & head != 0
+            || self.words[first + 1..last].iter().any(|&word| word != 0)
+            || self.words[last] & tail != 0
+    }
+
+    /// The numbers with these ranks in ascending order, the least of all first; ranks must ascend. One pass over
+    /// the words, however many numbers there are.
+    pub fn of_ranks(&self, ranks: &[usize]) -> Vec<usize> {
+        let mut found = Vec::with_capacity(ranks.len());
+        let mut words = self.words.iter().enumerate();
+        let mut next = words.next();
+        let mut before = 0;
+        for &rank in ranks {
+            while let Some((at, &word)) = next {
+                let count = word.count_ones() as usize;
+                if before + count > rank {
+                    let bit = ones(&[word]).nth(rank - before);
+                    found.extend(bit.map(|bit| at * 64 + bit));
+                    break;
+                }
+                before += count;
+                next = words.next();
+            }
+        }
+        found
+    }
+
     /// The numbers in the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         ones(&self.words)
@@ -131,6 +169,20 @@ mod tests {
         let rest = set.complement();
         assert_eq!(rest.count(), 130 - members.len());
         assert!(members.iter().all(|&m| !rest.contains(m)));
+        for (from, to) in [
+            (0, 1),
+            (2, 63),
+            (2, 64),
+            (65, 100),
+            (65, 101),
+            (101, 129),
+            (2, 130),
+            (9, 9),
+        ] {
+            let any = members.iter().any(|&m| from <= m && m < to);
+            assert_eq!(set.has_any(from, to), any, "{from} {to}");
+        }
+        assert_eq!(set.of_ranks(&[0, 2, 2, 3, 5, 6]), [0, 63, 63, 64, 129]);
         set.remove(63);
         assert!(!set.contains(63) && set.count() == members.len() - 1);
     }

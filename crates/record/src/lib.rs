@@ -2,6 +2,7 @@
 //! the state of the requirements and a summary are written beside it. All files are complete or absent.
 
 mod adversarial;
+mod column;
 mod error;
 pub mod finite;
 mod folder;
@@ -16,6 +17,7 @@ mod suite;
 mod summary;
 
 pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_adversarial};
+pub use column::Column;
 pub use error::{ArchiveError, Lost};
 pub use folder::{RunFolder, differences};
 pub use journal::{Journal, JournalEntry, JournalStep, OnDamage, ProofRecord};

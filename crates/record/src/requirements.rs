@@ -9,6 +9,7 @@ use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_language::Inputs;
 
+use crate::column::Column;
 use crate::error::ArchiveError;
 
 /// The number of the first hidden layer: the input is layer 1.
@@ -58,22 +59,36 @@ pub struct PairColumns {
 
 /// A row for every slot, groups one after the other; for pair criteria, whose slots are too many, for
 /// those that are covered and then for those that are infeasible.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RequirementTable {
     /// How it ended, a [`State`].
     pub state: Vec<u8>,
     /// The test that shows it, -1 if none.
     pub test: Vec<i64>,
     /// The second test of a requirement on two inputs, which may be the first once more; -1 if none.
-    pub test2: Vec<i64>,
+    pub test2: Column<i64>,
     /// 1 if it is covered only within the margin of rounding.
-    pub fragile: Vec<u8>,
+    pub fragile: Column<u8>,
     /// An upper bound on its value over the region, where one was computed, else NaN.
-    pub bound: Vec<f32>,
+    pub bound: Column<f32>,
     /// The certificate that shows it to be infeasible, -1 if none.
-    pub certificate: Vec<i64>,
+    pub certificate: Column<i64>,
     /// For pair criteria: the neurons of each row.
     pub pairs: Option<PairColumns>,
+}
+
+impl Default for RequirementTable {
+    fn default() -> Self {
+        Self {
+            state: Vec::new(),
+            test: Vec::new(),
+            test2: Column::new(-1),
+            fragile: Column::new(0),
+            bound: Column::new(f32::NAN),
+            certificate: Column::new(-1),
+            pairs: None,
+        }
+    }
 }
 
 impl RequirementTable {
@@ -83,11 +98,16 @@ impl RequirementTable {
             pairs: family.pairs().map(|_| PairColumns::default()),
             ..Self::default()
         };
+        if family.pairs().is_none() {
+            let rows = family.groups().iter().map(Group::slots).sum();
+            table.state.reserve_exact(rows);
+            table.test.reserve_exact(rows);
+        }
         for (g, group) in family.groups().iter().enumerate() {
             if let Some(pairs) = family.pairs() {
                 for slot in audit.covered[g].iter() {
                     let fragile = audit.fragile[g].contains(slot);
-                    table.push(State::Covered, audit.witnesses[g][slot], true, fragile);
+                    table.push(State::Covered, audit.witnesses[g].get(slot), true, fragile);
                     if let Some(columns) = &mut table.pairs {
                         columns.push(pairs.layers(g), pairs.neurons(g, slot));
                     }
@@ -95,7 +115,7 @@ impl RequirementTable {
                 continue;
             }
             for slot in 0..group.slots() {
-                let shown = audit.witnesses[g][slot];
+                let shown = audit.witnesses[g].get(slot);
                 let state = if group.not_required.contains(slot) {
                     State::NotRequired
                 } else if audit.covered[g].contains(slot) {
@@ -226,10 +246,10 @@ impl RequirementTable {
         Self {
             state: pick(&self.state, from),
             test: pick(&self.test, from),
-            test2: pick(&self.test2, from),
-            fragile: pick(&self.fragile, from),
-            bound: pick(&self.bound, from),
-            certificate: pick(&self.certificate, from),
+            test2: self.test2.pick(from),
+            fragile: self.fragile.pick(from),
+            bound: self.bound.pick(from),
+            certificate: self.certificate.pick(from),
             pairs: self.pairs.as_ref().map(|columns| PairColumns {
                 layer: pick(&columns.layer, from),
                 i: pick(&columns.i, from),
@@ -243,7 +263,7 @@ impl RequirementTable {
     pub fn is_same(&self, other: &Self) -> bool {
         let bits = |table: &Self| -> Vec<u32> { table.bound.iter().map(|b| b.to_bits()).collect() };
         let rest = |table: &Self| Self {
-            bound: Vec::new(),
+            bound: Column::new(f32::NAN),
             ..table.clone()
         };
         bits(self) == bits(other) && rest(self) == rest(other)
@@ -276,10 +296,10 @@ impl RequirementTable {
         let mut file = NpzWriter::create(path)?;
         file.add("state", &rows, &self.state)?;
         file.add("test", &rows, &self.test)?;
-        file.add("test2", &rows, &self.test2)?;
-        file.add("fragile", &rows, &self.fragile)?;
-        file.add("bound", &rows, &self.bound)?;
-        file.add("certificate", &rows, &self.certificate)?;
+        self.test2.write(&mut file, "test2")?;
+        self.fragile.write(&mut file, "fragile")?;
+        self.bound.write(&mut file, "bound")?;
+        self.certificate.write(&mut file, "certificate")?;
         if let Some(columns) = &self.pairs {
             file.add("layer", &rows, &wide(&columns.layer))?;
             file.add("i", &rows, &wide(&columns.i))?;
@@ -305,10 +325,10 @@ impl RequirementTable {
         let table = Self {
             state: file.read("state")?.values,
             test: file.read("test")?.values,
-            test2: file.read("test2")?.values,
-            fragile: file.read("fragile")?.values,
-            bound: file.read("bound")?.values,
-            certificate: file.read("certificate")?.values,
+            test2: Column::read(&mut file, "test2", -1)?,
+            fragile: Column::read(&mut file, "fragile", 0)?,
+            bound: Column::read(&mut file, "bound", f32::NAN)?,
+            certificate: Column::read(&mut file, "certificate", -1)?,
             pairs,
         };
         let rows = table.state.len();

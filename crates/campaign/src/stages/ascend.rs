@@ -74,28 +74,22 @@ fn crews(setting: &StageSetting<'_>, count: usize, random: &mut Random) -> Vec<V
     sizes.iter().map(crew).collect()
 }
 
-/// The open requirements with these ranks, in the order of the ranks given: one pass over the sets,
-/// however large they are.
+/// The open requirements with these ranks, in the order of the ranks given.
 fn pick(open: &[BitSet], ranks: &[usize]) -> Vec<Slot> {
     let mut order: Vec<usize> = (0..ranks.len()).collect();
     order.sort_by_key(|&i| ranks[i]);
     let mut picked = vec![Slot { group: 0, slot: 0 }; ranks.len()];
-    let groups = open.iter().enumerate();
-    let mut slots = groups.flat_map(|(group, open)| {
-        let group = group as u32;
-        open.iter().map(move |slot| Slot {
-            group,
-            slot: slot as u32,
-        })
-    });
-    let mut next = 0;
-    let mut last = Slot { group: 0, slot: 0 };
-    for i in order {
-        while next <= ranks[i] {
-            last = slots.nth(ranks[i] - next).unwrap_or(last);
-            next = ranks[i] + 1;
+    let (mut rest, mut before) = (&order[..], 0);
+    for (group, open) in open.iter().enumerate() {
+        let count = open.count();
+        let here = rest.partition_point(|&i| ranks[i] < before + count);
+        let (mine, others) = rest.split_at(here);
+        let ranks: Vec<usize> = mine.iter().map(|&i| ranks[i] - before).collect();
+        for (&i, slot) in mine.iter().zip(open.of_ranks(&ranks)) {
+            let (group, slot) = (group as u32, slot as u32);
+            picked[i] = Slot { group, slot };
         }
-        picked[i] = last;
+        (rest, before) = (others, before + count);
     }
     picked
 }
@@ -105,7 +99,7 @@ fn climber<'a>(
     mut crew: Vec<Slot>,
     random: &mut Random,
 ) -> Option<Climber<'a>> {
-    let parent = setting.ranking.best(*crew.first()?)?;
+    let parent = setting.best(*crew.first()?)?;
     crew.sort_unstable();
     crew.dedup();
     let test = &setting.suite.tests()[parent];

@@ -40,7 +40,7 @@ pub(super) fn propose(
     if steps == 0 {
         return None;
     }
-    let next = setting.ranking.nearest(&progress.tried, count);
+    let next = setting.nearest(&progress.tried, count);
     let mut climbers: Vec<Climber<'_>> = next
         .iter()
         .filter_map(|&slot| climber(setting, slot, progress))
@@ -96,7 +96,7 @@ impl StageSetting<'_> {
     /// Where a search for a requirement starts: root, parent and point.
     fn start(&self, slot: Slot, confinement: Option<&Confinement>) -> (usize, usize, Vec<f32>) {
         let seed = |number: usize| (number, number, self.seeds.input(number).to_vec());
-        match (confinement, self.ranking.best(slot)) {
+        match (confinement, self.best(slot)) {
             (Some(&Confinement::Seed(number)), _) => seed(number),
             (_, Some(best)) => {
                 let test = &self.suite.tests()[best];

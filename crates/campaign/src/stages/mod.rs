@@ -48,6 +48,16 @@ pub(crate) struct StageSetting<'a> {
 }
 
 impl StageSetting<'_> {
+    /// The requirements not tried that are nearest to being met, nearest first.
+    fn nearest(&self, tried: &[BitSet], count: usize) -> Vec<Slot> {
+        self.ranking.nearest(&self.context, tried, count)
+    }
+
+    /// The test nearest to meeting a requirement, if some test has a value at all.
+    fn best(&self, slot: Slot) -> Option<usize> {
+        self.ranking.best(&self.context, slot)
+    }
+
     /// What an engine is asked for.
     fn goal<'b>(
         &'b self,

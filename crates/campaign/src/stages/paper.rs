@@ -22,7 +22,7 @@ pub(super) fn propose(
     if limits.left(*passes) <= STEP + 2 {
         return None;
     }
-    let tried = setting.ranking.nearest(&progress.tried, 1);
+    let tried = setting.nearest(&progress.tried, 1);
     let mut result = Proposals {
         tried,
         ..Proposals::default()
@@ -35,7 +35,7 @@ pub(super) fn propose(
     let Some(objective) = objective.filter(|of| of.inputs() == Inputs::One) else {
         return Some(result);
     };
-    let Some(best) = setting.ranking.best(slot) else {
+    let Some(best) = setting.best(slot) else {
         return Some(result);
     };
     let Some(engine) = named(ENGINE) else {

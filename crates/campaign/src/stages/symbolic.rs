@@ -56,7 +56,7 @@ pub(super) fn propose(
         left
     };
     let count = BATCH.min(left / ((1 + more) * goal));
-    let next = setting.ranking.nearest(&progress.tried, count);
+    let next = setting.nearest(&progress.tried, count);
     let roots = more_roots(setting, &next, more, passes);
     let found: Vec<(Effort, Result<Option<Aimed>, Reason>)> = next
         .par_iter()
@@ -195,7 +195,7 @@ fn aim(
 /// Root, parent and the points whose cells are tried.
 fn starts(setting: &StageSetting<'_>, slot: Slot, inputs: Inputs) -> (usize, usize, Vec<Vec<f32>>) {
     let seed = |number: usize| setting.seeds.input(number).to_vec();
-    match (inputs, setting.ranking.best(slot)) {
+    match (inputs, setting.best(slot)) {
         (Inputs::One, Some(best)) => {
             let test = &setting.suite.tests()[best];
             let mut starts = vec![test.input.clone()];

@@ -74,6 +74,23 @@ pub(super) fn write_array<T: Codec>(
     Ok(())
 }
 
+/// An array of one axis with one value everywhere, as [`write_array`] would write it.
+pub(super) fn write_repeated<T: Codec>(
+    writer: &mut impl Write,
+    count: usize,
+    value: &T,
+) -> io::Result<()> {
+    writer.write_all(&header(T::DESCR, &[count])?)?;
+    let bytes = value.encode().as_ref().repeat(CHUNK.min(count));
+    let mut left = count;
+    while left > 0 {
+        let part = left.min(CHUNK);
+        writer.write_all(&bytes[..part * size_of::<T>()])?;
+        left -= part;
+    }
+    Ok(())
+}
+
 fn header(descr: &str, shape: &[usize]) -> io::Result<Vec<u8>> {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };

@@ -6,7 +6,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::AtomicFile;
-use super::npy::{check_length, write_array};
+use super::npy::{check_length, write_array, write_repeated};
 use crate::arrays::Element;
 use crate::error::{DatasetError, array_place};
 
@@ -35,18 +35,35 @@ impl NpzWriter {
         values: &[T],
     ) -> Result<(), DatasetError> {
         check_length(&self.path, Some(name), shape, values)?;
+        self.start(name, size_of_val(values))?;
+        write_array(&mut self.archive, shape, values).map_err(DatasetError::io(&self.path, "write"))
+    }
+
+    /// Adds an array of one axis that has the same value everywhere.
+    pub fn add_repeated<T: Element>(
+        &mut self,
+        name: &str,
+        count: usize,
+        value: T,
+    ) -> Result<(), DatasetError> {
+        self.start(name, size_of::<T>().saturating_mul(count))?;
+        write_repeated(&mut self.archive, count, &value)
+            .map_err(DatasetError::io(&self.path, "write"))
+    }
+
+    /// Starts an array of so many bytes.
+    fn start(&mut self, name: &str, bytes: usize) -> Result<(), DatasetError> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             // Fast: saving must not be felt, and pixels do not pack much tighter with effort.
             .compression_level(Some(1))
-            .large_file(size_of_val(values) >= u32::MAX as usize / 2);
+            .large_file(bytes >= u32::MAX as usize / 2);
         self.archive
             .start_file(format!("{name}.npy"), options)
             .map_err(|error| DatasetError::Malformed {
                 place: array_place(&self.path, Some(name)),
                 detail: format!("cannot be added: {error}"),
-            })?;
-        write_array(&mut self.archive, shape, values).map_err(DatasetError::io(&self.path, "write"))
+            })
     }
 
     /// Completes the archive and gives it its name.

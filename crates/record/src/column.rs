@@ -1,0 +1,172 @@
+//! A column of a table in which most rows are blank: as long as all are, it takes no memory. A table of the
+//! sections of a large network has tens of millions of rows.
+
+use std::ops::{Index, IndexMut};
+
+use deepconcolic_dataset::DatasetError;
+use deepconcolic_dataset::arrays::{Element, NpzReader};
+use deepconcolic_dataset::write::NpzWriter;
+
+use crate::error::ArchiveError;
+
+/// Numbers, row by row.
+#[derive(Clone, Debug)]
+pub struct Column<T> {
+    blank: T,
+    rows: usize,
+    /// One for each row, or none if all are blank.
+    values: Vec<T>,
+}
+
+/// Whether two numbers are the same, as numbers that are none are too.
+#[expect(clippy::eq_op, reason = "what differs from itself is no number")]
+fn same<T: PartialEq>(a: &T, b: &T) -> bool {
+    a == b || (a != a && b != b)
+}
+
+impl<T: Copy + PartialEq> Column<T> {
+    /// Without rows.
+    pub fn new(blank: T) -> Self {
+        Self {
+            blank,
+            rows: 0,
+            values: Vec::new(),
+        }
+    }
+
+    /// So many rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, value: T) {
+        let spelled_out = !self.values.is_empty();
+        if spelled_out || !same(&value, &self.blank) {
+            self.spell_out();
+            self.values.push(value);
+        }
+        self.rows += 1;
+    }
+
+    /// Takes the last row out.
+    pub fn pop(&mut self) {
+        self.values.pop();
+        self.rows = self.rows.saturating_sub(1);
+    }
+
+    /// The rows, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        (0..self.rows).map(|row| self[row])
+    }
+
+    /// Some rows, in the order given.
+    #[must_use]
+    pub fn pick(&self, rows: &[usize]) -> Self {
+        let mut picked = Self::new(self.blank);
+        for &row in rows {
+            picked.push(self[row]);
+        }
+        picked
+    }
+
+    fn spell_out(&mut self) {
+        self.values.resize(self.rows, self.blank);
+    }
+}
+
+impl<T: Copy + PartialEq> Index<usize> for Column<T> {
+    type Output = T;
+
+    fn index(&self, row: usize) -> &T {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        self.values.get(row).unwrap_or(&self.blank)
+    }
+}
+
+impl<T: Copy + PartialEq> IndexMut<usize> for Column<T> {
+    fn index_mut(&mut self, row: usize) -> &mut T {
+        self.spell_out();
+        &mut self.values[row]
+    }
+}
+
+impl<T: Copy + PartialEq> PartialEq for Column<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.iter().zip(other.iter()).all(|(a, b)| same(&a, &b))
+    }
+}
+
+impl<T: Element + Copy + PartialEq> Column<T> {
+    /// Writes it as an array of an archive.
+    pub(crate) fn write(&self, file: &mut NpzWriter, name: &str) -> Result<(), DatasetError> {
+        if self.values.is_empty() {
+            file.add_repeated(name, self.rows, self.blank)
+        } else {
+            file.add(name, &[self.rows], &self.values)
+        }
+    }
+
+    /// Reads it back.
+    pub(crate) fn read(file: &mut NpzReader, name: &str, blank: T) -> Result<Self, ArchiveError> {
+        let mut values = file.read::<T>(name)?.values;
+        let rows = values.len();
+        if values.iter().all(|value| same(value, &blank)) {
+            values = Vec::new();
+        }
+        Ok(Self {
+            blank,
+            rows,
+            values,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_what_was_pushed_and_blank_rows_take_no_memory() {
+        let mut column = Column::new(f32::NAN);
+        for _ in 0..1000 {
+            column.push(f32::NAN);
+        }
+        assert!(column.values.capacity() == 0 && column.len() == 1000);
+        assert!(column[999].is_nan());
+        column.push(2.0);
+        column.push(f32::NAN);
+        assert_eq!(column[1000].to_bits(), 2f32.to_bits());
+        assert!(column[3].is_nan() && column[1001].is_nan());
+        column[3] = 1.0;
+        let picked = column.pick(&[1000, 3, 4]);
+        assert_eq!(picked.len(), 3);
+        assert!(picked[2].is_nan());
+        assert!(column == column.clone() && column != picked);
+        column.pop();
+        assert_eq!(column.len(), 1001);
+    }
+
+    #[test]
+    fn blank_columns_are_written_as_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let mut all_blank = Column::new(-1i64);
+        (0..20_000).for_each(|_| all_blank.push(-1));
+        let mut one_set = all_blank.clone();
+        one_set[17] = 4;
+        let mut file = NpzWriter::create(&path).unwrap();
+        all_blank.write(&mut file, "a").unwrap();
+        one_set.write(&mut file, "b").unwrap();
+        file.finish().unwrap();
+        let mut file = NpzReader::open(&path).unwrap();
+        assert_eq!(file.read::<i64>("a").unwrap().values, [-1; 20_000]);
+        assert!(Column::read(&mut file, "a", -1).unwrap() == all_blank);
+        assert!(Column::read(&mut file, "b", -1).unwrap() == one_set);
+    }
+}
