@@ -56,6 +56,9 @@ pub enum BenchError {
         /// Why it does not.
         reason: String,
     },
+    /// A network of the benchmark's own.
+    #[error("a network made for the benchmark: {0}")]
+    Growth(String),
     /// Requirements of the benchmark's own.
     #[error(transparent)]
     Requirements(#[from] deepconcolic_language::Error),

@@ -1,7 +1,8 @@
 //! Measures deepconcolic: `cargo run --release -p deepconcolic-bench -- runtime` against onnxruntime,
 //! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
 //! paper's, `-- symbolic` the engines that search by linear programs,
-//! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images.
+//! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images,
+//! `-- growth` what work costs as it grows.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -13,6 +14,7 @@ mod contest;
 mod coverage;
 mod deviation;
 mod error;
+mod growth;
 mod inputs;
 mod job;
 mod l0;
@@ -63,6 +65,8 @@ enum Command {
     Proofs(Proofs),
     /// How steep networks are near images: random pairs, the paper's search, ours, and certified bounds.
     Lipschitz(Lipschitz),
+    /// Time and memory for ten times as many neurons, pairs, references, seeds, sections.
+    Growth(Growth),
 }
 
 #[derive(Args)]
@@ -377,6 +381,22 @@ impl Lipschitz {
     }
 }
 
+#[derive(Args)]
+struct Growth {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+}
+
+impl Growth {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let verdicts = growth::run(&Shelf::new(self.models))?;
+        Ok(verdict::summarise(&verdicts))
+    }
+}
+
 impl Runtime {
     /// Whether all targets were met.
     fn run(self) -> Result<bool, BenchError> {
@@ -493,6 +513,7 @@ fn main() -> ExitCode {
         Command::Campaign(campaign) => campaign.run(),
         Command::Proofs(proofs) => proofs.run(),
         Command::Lipschitz(lipschitz) => lipschitz.run(),
+        Command::Growth(growth) => growth.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

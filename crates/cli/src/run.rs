@@ -92,6 +92,9 @@ pub struct Run {
     /// Stop after so many passes through the network, forward and backward
     #[arg(long, value_name = "N", help_heading = LIMITS, hide_short_help = true)]
     pub max_executions: Option<usize>,
+    /// Refuse requirements that need more memory than this, such as 8G (default: three quarters of what there is)
+    #[arg(long, value_name = "SIZE", help_heading = LIMITS, hide_short_help = true)]
+    pub memory: Option<String>,
     /// Bounds for nbc, snac, kmnc come from these data, or from a saved profile (default: the first
     /// tenth of the data)
     #[arg(long, value_name = "DATA", help_heading = INPUT, hide_short_help = true)]
@@ -176,6 +179,7 @@ impl Run {
             rng_seed: self.rng_seed,
             partition: self.partition,
             gates: self.gates.gates(),
+            memory: self.memory.clone(),
             command: exit::command_line(),
             ..Job::default()
         })

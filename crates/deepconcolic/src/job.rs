@@ -78,6 +78,9 @@ pub struct Job {
     pub domain: Option<String>,
     /// Look only for a part of the requirements; [`Merge`](crate::Merge) joins what the parts found.
     pub partition: Option<Partition>,
+    /// Refuse requirements that need more memory than this, as `8G`; without it, three quarters of what the machine has.
+    #[serde(default)]
+    pub memory: Option<String>,
     /// Seed of the random numbers.
     pub rng_seed: u64,
     /// What the run must come to. A model whose answer nobody has said how to read is refused where adversarial
@@ -165,6 +168,7 @@ impl Default for Job {
             profile: None,
             domain: None,
             partition: None,
+            memory: None,
             rng_seed: 0,
             gates: Gates::default(),
             command: Vec::new(),

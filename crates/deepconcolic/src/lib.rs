@@ -59,6 +59,7 @@ mod folder;
 mod gate;
 mod inspect;
 mod job;
+mod memory;
 mod merge;
 mod model;
 mod oracle;

@@ -18,7 +18,7 @@ use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
 };
-use crate::{criterion, model, oracle, plan, requirements, samples, two_inputs};
+use crate::{criterion, memory, model, oracle, plan, requirements, samples, two_inputs};
 
 /// What is said of a run whose tests were held to a function of the caller's.
 const FILTERED: &str = "only inputs that a function of the caller's allows became tests; `check` cannot repeat that, and proofs are \
@@ -66,6 +66,7 @@ impl Job {
         let mut notes = Vec::new();
         self.can_be_named()?;
         plan::strategy(&self.strategy)?;
+        let limit = self.memory.as_deref().map(memory::parse).transpose()?;
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
         let criteria = self
@@ -147,6 +148,7 @@ impl Job {
             &space,
             profile.as_ref(),
         )?;
+        memory::check(family.as_ref(), self.proofs, limit)?;
         notes.extend(family.notes());
         notes.extend(two_inputs::of_run(family.as_ref(), &space));
         Ok(Prepared {
