@@ -62,11 +62,30 @@ impl Prepared {
 }
 
 impl Job {
+    fn memory_limit(&self) -> Result<Option<u64>, Error> {
+        self.memory.as_deref().map(memory::parse).transpose()
+    }
+
+    /// What is required, if it fits into memory.
+    fn family(
+        &self,
+        settings: &Settings,
+        (network, decision): (&Network, &Decision),
+        seeds: &Seeds,
+        space: &SearchSpace,
+        profile: Option<&Profile>,
+    ) -> Result<Box<dyn Family>, Error> {
+        let rows: Vec<Vec<f32>> = seeds.iter().map(<[f32]>::to_vec).collect();
+        let family = plan::family(settings, network, decision, &rows, space, profile)?;
+        memory::check(family.as_ref(), self.proofs, self.memory_limit()?)?;
+        Ok(family)
+    }
+
     fn prepare(&self, tell: &mut dyn FnMut(Event)) -> Result<Prepared, Error> {
         let mut notes = Vec::new();
         self.can_be_named()?;
         plan::strategy(&self.strategy)?;
-        let limit = self.memory.as_deref().map(memory::parse).transpose()?;
+        self.memory_limit()?;
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
         let criteria = self
@@ -139,16 +158,8 @@ impl Job {
             means: means.layers().to_vec(),
         };
         let space = plan::search_space(&settings, &network, domain, boxes)?;
-        let rows: Vec<Vec<f32>> = choice.seeds.iter().map(<[f32]>::to_vec).collect();
-        let family = plan::family(
-            &settings,
-            &network,
-            &decision,
-            &rows,
-            &space,
-            profile.as_ref(),
-        )?;
-        memory::check(family.as_ref(), self.proofs, limit)?;
+        let subject = (&network, &decision);
+        let family = self.family(&settings, subject, &choice.seeds, &space, profile.as_ref())?;
         notes.extend(family.notes());
         notes.extend(two_inputs::of_run(family.as_ref(), &space));
         Ok(Prepared {

@@ -15,6 +15,9 @@ use crate::lines::{UnitLines, is_flat, lines, range};
 use crate::pass::Backward;
 use crate::program::{Curves, Program, Step, influences};
 
+/// Units and what their inputs lie between.
+type Found = Vec<(Unit, [f64; 2])>;
+
 /// Bounds of units over a box.
 #[derive(Debug)]
 pub(crate) struct Knowledge<'a> {
@@ -77,7 +80,7 @@ impl<'a> Knowledge<'a> {
         let shape = self.network.node_shape(node).dims();
         let pixel = shape.last().copied().unwrap_or(1).max(1);
         let groups: Vec<&[usize]> = unknown.chunk_by(|a, b| a / pixel == b / pixel).collect();
-        let found: Vec<Result<Vec<(Unit, [f64; 2])>, Unsupported>> = groups
+        let found: Vec<Result<Found, Unsupported>> = groups
             .into_par_iter()
             .map(|group| {
                 let targets: Vec<Element> = group
@@ -118,11 +121,7 @@ impl<'a> Knowledge<'a> {
     }
 
     /// Bounds of the units of a program that are not known yet.
-    fn bound(
-        &self,
-        program: &Program,
-        until: Until<'_>,
-    ) -> Result<Vec<(Unit, [f64; 2])>, Unsupported> {
+    fn bound(&self, program: &Program, until: Until<'_>) -> Result<Found, Unsupported> {
         let mut sweep = Sweep {
             intervals: vec![[0.0; 2]; program.variables],
             lines: Vec::with_capacity(program.units.len()),

@@ -144,7 +144,7 @@ impl<'a> RegionProver<'a> {
         let (asked_of_logits, replaced) = self.on_logits(requirements, &mut decided);
         for _ in 0..CHOICES {
             let asked = self.conditions(&asked_of_logits, &open, limits, &mut vain, &mut decided);
-            if !asked {
+            if !asked || limits.conditions.is_over() {
                 break;
             }
             let boxes = vec![self.region().clone()];

@@ -165,7 +165,7 @@ mod tests {
         one_set.write(&mut file, "b").unwrap();
         file.finish().unwrap();
         let mut file = NpzReader::open(&path).unwrap();
-        assert_eq!(file.read::<i64>("a").unwrap().values, [-1; 20_000]);
+        assert_eq!(file.read::<i64>("a").unwrap().values, vec![-1; 20_000]);
         assert!(Column::read(&mut file, "a", -1).unwrap() == all_blank);
         assert!(Column::read(&mut file, "b", -1).unwrap() == one_set);
     }

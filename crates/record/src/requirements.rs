@@ -261,7 +261,7 @@ impl RequirementTable {
 
     /// Whether two tables say the same, to the last bit.
     pub fn is_same(&self, other: &Self) -> bool {
-        let bits = |table: &Self| -> Vec<u32> { table.bound.iter().map(|b| b.to_bits()).collect() };
+        let bits = |table: &Self| -> Vec<u32> { table.bound.iter().map(f32::to_bits).collect() };
         let rest = |table: &Self| Self {
             bound: Column::new(f32::NAN),
             ..table.clone()

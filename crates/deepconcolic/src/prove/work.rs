@@ -17,6 +17,8 @@ use crate::error::Error;
 /// Neurons whose requirements are taken up at once, and requirements of a file.
 const NEURONS: usize = 512;
 const WRITTEN: usize = 128;
+/// Most requirements taken up at once: time is asked for between such parts, and each is a formula.
+const AT_ONCE: usize = 1 << 13;
 /// More balls than this are first proven over as one box that holds them all.
 pub const FEW: usize = 4;
 /// Values of neurons that requirements taken up at once may name, and all open ones of a group.
@@ -189,7 +191,8 @@ impl<'a> Work<'a> {
         match group.layer {
             Some(layer) => {
                 let neurons = self.stage.network.layers()[layer].neurons();
-                NEURONS * group.slots().div_ceil(neurons.max(1)).max(1)
+                let each = group.slots().div_ceil(neurons.max(1)).max(1);
+                (NEURONS * each).min(AT_ONCE)
             }
             None => WRITTEN,
         }

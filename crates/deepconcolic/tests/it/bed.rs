@@ -57,7 +57,7 @@ pub fn assert_same(one: &Conclusion, other: &Conclusion) {
     let rows = |c: &Conclusion| {
         let table = c.requirements.clone();
         // Compared by bits: most are no numbers.
-        let bounds: Vec<u32> = table.bound.iter().map(|b| b.to_bits()).collect();
+        let bounds: Vec<u32> = table.bound.iter().map(f32::to_bits).collect();
         (table.state, table.test, table.test2, table.fragile, bounds)
     };
     assert_eq!(rows(one), rows(other));
