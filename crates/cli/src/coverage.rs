@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deepconcolic::{Account, CoverageJob, CoverageReport};
-use deepconcolic_criteria::Parameters;
+use deepconcolic_criteria::{Criterion, Parameters};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_report::{Busy, Text, json};
 
@@ -107,7 +107,7 @@ impl Coverage {
             radius: self.criterion_parameters.region_radius()?,
         };
         let names: Vec<&str> = (self.criterion.iter())
-            .map(|name| deepconcolic::find_criterion(name).map(|criterion| criterion.name()))
+            .map(|name| deepconcolic::find_criterion(name).map(Criterion::name))
             .collect::<Result<_, _>>()?;
         let gates = self.gates.gates();
         gates.fit(&names, self.requirements.is_some())?;

@@ -111,8 +111,11 @@ mod tests {
 
     #[test]
     fn names_are_found_in_capitals_and_near_ones_are_suggested() {
-        assert_eq!(find("NC").map(|c| c.name()).ok(), Some("nc"));
-        assert_eq!(find("Lipschitz").map(|c| c.name()).ok(), Some("lipschitz"));
+        assert_eq!(find("NC").map(Criterion::name).ok(), Some("nc"));
+        assert_eq!(
+            find("Lipschitz").map(Criterion::name).ok(),
+            Some("lipschitz")
+        );
         for (given, meant) in [
             ("kmcn", "kmnc"),
             ("lipshitz", "lipschitz"),

@@ -3,7 +3,7 @@
 //! A goal wants a witness, and counts as covered among what is feasible: all goals less those proven impossible. A
 //! property wants none. No percentage is taken of both together.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use deepconcolic_criteria::Polarity;
@@ -343,7 +343,8 @@ fn covered(least: &FailUnder, account: &Account) -> GateSummary {
         ),
     };
     if goals.impossible > 0 {
-        reason += &format!("; {} more are proven impossible", goals.impossible);
+        // Writing to a string cannot fail.
+        let _ = write!(reason, "; {} more are proven impossible", goals.impossible);
     }
     GateSummary {
         gate: format!("--fail-under {least}"),

@@ -149,15 +149,18 @@ fn every_command_prints_what_its_schema_says() {
         &["suite", "minimise", &name("nc"), "--json"],
     );
     let property = name("p.vnnlib");
-    let inputs: String = (0..4)
+    let inputs = (0..4)
         .map(|i| format!("(declare-const X_{i} Real)"))
-        .collect();
-    let outputs: String = (0..3)
+        .collect::<Vec<_>>()
+        .concat();
+    let outputs = (0..3)
         .map(|i| format!("(declare-const Y_{i} Real)"))
-        .collect();
-    let ends: String = (0..4)
+        .collect::<Vec<_>>()
+        .concat();
+    let ends = (0..4)
         .map(|i| format!("(assert (>= X_{i} 0.4))(assert (<= X_{i} 0.41))"))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     for (limit, verdict) in [("-1000000.0", "sat"), ("1000000.0", "unsat")] {
         let text = format!("{inputs}{outputs}{ends}(assert (>= Y_0 {limit}))");
         std::fs::write(&property, text).unwrap();

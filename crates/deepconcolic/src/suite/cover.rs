@@ -33,7 +33,9 @@ impl Sets {
             held.iter_mut().zip(&self.0[set]).for_each(|(h, s)| *h |= s);
             chosen.push(set);
         };
-        given.iter().for_each(|&set| take(set, &mut held));
+        for &set in given {
+            take(set, &mut held);
+        }
         // A gain only falls as more is held, so that the best of the heap is the best of all once it is up to date.
         let first = |set: usize| (self.gain(set, &held), std::cmp::Reverse(set));
         let mut heap: BinaryHeap<_> = (0..self.0.len()).map(first).collect();
@@ -87,7 +89,9 @@ impl Sets {
             let has = |set: &usize| self.0[*set][element / 64] >> (element % 64) & 1 == 1;
             let sets: Vec<usize> = (0..self.0.len()).filter(has).collect();
             if sets.iter().all(|&set| !used[set]) {
-                sets.into_iter().for_each(|set| used[set] = true);
+                for set in sets {
+                    used[set] = true;
+                }
                 count += 1;
             }
         }

@@ -1,8 +1,9 @@
 //! The tests of a run in the forms of others: arrays, pictures, a table, and tests for pytest that replay every failure in
 //! another runtime.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use deepconcolic_dataset::write::{AtomicFile, NpzWriter, png_contents};
@@ -214,16 +215,15 @@ fn csv(contents: &Contents, out: &Path) -> Result<Exported, Error> {
     }
     let suite = &contents.suite;
     let path = out.join("tests.csv");
-    let mut text: String = (0..elements).map(|i| format!("x{i},")).collect();
-    text += "y,label,adversarial\n";
-    let adversarial = contents.adversarial();
-    for test in 0..suite.len() {
+    let names: Vec<String> = (0..elements).map(|i| format!("x{i}")).collect();
+    let mut text = names.join(",") + ",y,label,adversarial\n";
+    for (test, adversarial) in contents.adversarial().iter().enumerate() {
         for value in contents.input(test) {
-            // As short as reads back the same.
-            text += &format!("{value},");
+            // As short as reads back the same; writing to a string cannot fail.
+            let _ = write!(text, "{value},");
         }
         let (y, label) = (suite.reference_label[test], suite.label[test]);
-        text += &format!("{y},{label},{}\n", adversarial[test]);
+        let _ = writeln!(text, "{y},{label},{adversarial}");
     }
     write(&path, text.as_bytes())?;
     Ok(Exported(format!(

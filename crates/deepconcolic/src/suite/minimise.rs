@@ -57,16 +57,16 @@ pub struct MinimalSuite {
 struct Rows<'a> {
     x: &'a [f32],
     elements: usize,
-    rows: &'a [usize],
+    chosen: &'a [usize],
 }
 
 impl Inputs for Rows<'_> {
     fn len(&self) -> usize {
-        self.rows.len()
+        self.chosen.len()
     }
 
     fn gather(&self, indices: &[usize], into: &mut [f32]) {
-        let rows = indices.iter().map(|&index| self.rows[index]);
+        let rows = indices.iter().map(|&index| self.chosen[index]);
         for (row, into) in rows.zip(into.chunks_mut(self.elements)) {
             into.copy_from_slice(&self.x[row * self.elements..(row + 1) * self.elements]);
         }
@@ -174,7 +174,7 @@ fn covered(opened: &Opened, tests: &[usize]) -> Vec<BitSet> {
     let rows = Rows {
         x: &opened.suite.x,
         elements: opened.network.input_elements(),
-        rows: tests,
+        chosen: tests,
     };
     let mut x = vec![0.0; tests.len() * rows.elements];
     rows.gather(&(0..tests.len()).collect::<Vec<_>>(), &mut x);

@@ -88,7 +88,7 @@ fn each_criterion_is_covered_as_the_suite_measured_alone_covers_it() {
     assert_eq!(replay(&run, &[]).0, 0);
     // Rows of one criterion that are not those of the whole are noticed.
     change(&run, "requirements-nc.npz", "state", |state| {
-        state[0] = 2.0 - state[0]
+        state[0] = 2.0 - state[0];
     });
     let (code, text) = check(&run, &[]);
     assert_eq!(code, 1, "{text}");

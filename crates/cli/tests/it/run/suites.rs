@@ -3,7 +3,7 @@
 use deepconcolic_dataset::arrays::NpzReader;
 use serde_json::Value;
 
-use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, deepconcolic, said};
+use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count, deepconcolic, said};
 use super::picture::Picture;
 
 fn suite(arguments: &[&str]) -> (i32, String) {
@@ -144,7 +144,7 @@ fn exported_tests_are_those_of_the_suite() {
         .unwrap()
         .read::<i64>("test")
         .unwrap();
-    let marked = suite_rows.verdict.iter().filter(|&&v| v == 1).count();
+    let marked = count(&suite_rows.verdict, 1);
     assert_eq!(failures.values.len(), marked);
     let about: Value =
         serde_json::from_slice(&std::fs::read(out.join("failures.json")).unwrap()).unwrap();
