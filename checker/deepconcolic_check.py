@@ -15,11 +15,11 @@ What it judges
   verify, sat     the counterexample lies in the property's box (or, in an input in which no single-precision number does, within
                   1e-4 of it) and meets its conditions when run here
   run             every entry of every certificate; the boxes of the run; that every infeasible row of requirements.npz
-                  for nc, nbc, snac and kmnc follows in every box by the first rows of the table "What follows"
-A folder with a certificate of version 3 (balls of l0 and l0-elements: limits on how many positions change) is not judged, and
-that is said. What else it does not judge is printed, with counts: certificates about the output of a final Softmax or Sigmoid, entries about executions alone (their proof is one execution by the tool
-itself), infeasible rows of other criteria, the suite, and everything else in the folder. A folder with bounds of how
-steep a network is (run --criterion lipschitz) is not judged either.
+                  for nc, nbc, snac and kmnc follows in every box by the first rows of the table "What follows"; for
+                  lipschitz, that the bound of every region is shown by a certificate about it
+What it does not judge is printed, with counts: certificates about the output of a final Softmax or Sigmoid, entries about executions alone (their proof is one execution by the tool
+itself), infeasible rows of other criteria, bounds of slopes for which early layers were eliminated, the suite, and everything
+else in the folder.
 
 How it computes. The model becomes variables: inputs, sums of earlier variables, and kinked curves of one variable, numbered in
 the file's own element order; reshapes, transposes, slices and concatenations only move numbers of variables about.
@@ -119,7 +119,7 @@ class Bytes:
         return struct.unpack("<d", self.raw(8))[0]
 
 
-LEAF, PHASE, CUT, CORNER = range(4)
+LEAF, PHASE, CUT, CORNER, CHANGES, FORWARD = range(6)
 
 
 def read_certificate(data):
@@ -128,12 +128,8 @@ def read_certificate(data):
         raise Rejected("the seal is broken")
     r = Bytes(data[:-32])
     magic = bytes(r.raw(8))
-    if magic == b"DCCERT3\n":
-        raise NotCovered("a certificate of version 3, about inputs of which few positions may change")
-    if magic == b"DCSLOPE1":
-        raise NotCovered("bounds of how steep a network is")
-    if magic != b"DCCERT2\n":
-        raise Rejected("it does not begin as a certificate of version 2")
+    if magic not in (b"DCCERT2\n", b"DCCERT3\n"):
+        raise Rejected("it does not begin as a certificate of version 2 or 3")
     model = bytes(r.raw(32)).hex()
     names = [r.text() for _ in range(r.length(1))]
     boxes = []
@@ -141,7 +137,7 @@ def read_certificate(data):
         n = r.length(16)
         lower = np.frombuffer(r.raw(8 * n), "<f8").astype(float)
         upper = np.frombuffer(r.raw(8 * n), "<f8").astype(float)
-        boxes.append((lower, upper))
+        boxes.append((lower, upper, read_changes(r, lower, upper) if magic == b"DCCERT3\n" else None))
     entries = []
     for _ in range(r.length(1)):
         text = r.text()
@@ -150,6 +146,27 @@ def read_certificate(data):
     if r.at != len(r.data):
         raise Rejected("something follows the certificate's end")
     return {"model": model, "boxes": boxes, "entries": entries}
+
+
+def read_changes(r, lower, upper):
+    """The limit on changes of a box, or None."""
+    kind = r.byte()
+    if kind not in (0, 1):
+        raise Rejected("an unknown kind of box")
+    if kind == 0:
+        return None
+    allowed = r.index()
+    centre = np.frombuffer(r.raw(8 * len(lower)), "<f8").astype(float)
+    positions = np.array([r.index() for _ in lower], np.int64)
+    if not ((lower <= centre).all() and (centre <= upper).all()):
+        raise Rejected("the centre of changes lies outside its box")
+    if len(positions) and positions.max() >= len(lower):
+        raise Rejected("a position is none of the box")
+    return Changes(centre, positions, allowed)
+
+
+def read_factors(r):
+    return [(r.index(), r.single()) for _ in range(r.length(5))]
 
 
 def read_unit(r, names):
@@ -167,7 +184,7 @@ def read_tree(r, names):
     for _ in range(r.length(1)):
         kind = r.byte()
         if kind == LEAF:
-            factors = [(r.index(), r.single()) for _ in range(r.length(5))]
+            factors = read_factors(r)
             slopes, number, element, part = [], 0, 0, 0
             for _ in range(r.length(2)):
                 step = r.byte()
@@ -184,6 +201,14 @@ def read_tree(r, names):
             nodes.append((CUT, r.index(), r.double()))
         elif kind == CORNER:
             nodes.append((CORNER,))
+        elif kind == CHANGES:
+            most, positions, last = r.index(), [], 0
+            for _ in range(r.length(1)):
+                last += r.index()
+                positions.append(last)
+            nodes.append((CHANGES, positions, most))
+        elif kind == FORWARD:
+            nodes.append((FORWARD, read_factors(r)))
         else:
             raise Rejected("an unknown kind of node")
     return nodes
@@ -1225,9 +1250,10 @@ class Pull:
     def __init__(self, cone, size, masses):
         self.cone, self.size, self.masses = cone, size, masses
 
-    def run(self, a, constant, upto, bent, lower, upper, conditions=None):
+    def run(self, a, constant, upto, bent, lower, upper, conditions=None, rooms=None):
         """a: (B, R, variables before step `upto`'s own); bent[k]: lines of curve step k, each (B or 1, n);
-        lower, upper: (B or 1, inputs). conditions: (B, units) coefficient and (B) constant."""
+        lower, upper: (B or 1, inputs). conditions: (B, units) coefficient and (B) constant. rooms: how inputs move, one for
+        each box, where few may change."""
         size = self.size
         total, error = constant, EPS * (np.abs(constant) + np.abs(a) @ size[:a.shape[-1]])
         steps = self.cone.steps[:upto]
@@ -1263,10 +1289,14 @@ class Pull:
                 error = error + 4 * EPS * (np.abs(a[..., step.inputs]) @ s + np.abs(through) @ s)
             error = error + EPS * np.abs(total)
         ends = a[..., :len(self.cone.inputs)]
-        up, down = np.maximum(ends, 0), np.minimum(ends, 0)
-        reach = np.einsum("brn,bn->br", up, np.broadcast_to(lower, (len(a), lower.shape[1])))
-        reach = reach + np.einsum("brn,bn->br", down, np.broadcast_to(upper, (len(a), upper.shape[1])))
         n = len(self.cone.inputs)
+        if rooms is None:
+            up, down = np.maximum(ends, 0), np.minimum(ends, 0)
+            reach = np.einsum("brn,bn->br", up, np.broadcast_to(lower, (len(a), lower.shape[1])))
+            reach = reach + np.einsum("brn,bn->br", down, np.broadcast_to(upper, (len(a), upper.shape[1])))
+        else:
+            reach = np.array([room.least(mine) for room, mine in zip(rooms, ends)])
+            error = error + (6 * n + 24) * EPS * (np.abs(ends) @ size[:n])
         error = error + (2 * n + 8) * EPS * (np.abs(ends) @ size[:n])
         if conditions is not None:
             total = total + conditions[1][:, None]
@@ -1278,10 +1308,10 @@ class Pull:
 
 
 class Region:
-    """What is known over one box: bounds of variables, each worked out once."""
+    """What is known over one box, in which few positions may change or all: bounds of variables, each worked out once."""
 
-    def __init__(self, model, lower, upper):
-        self.model = model
+    def __init__(self, model, lower, upper, changes=None):
+        self.model, self.changes = model, changes
         self.low, self.high = np.full(model.count, np.nan), np.full(model.count, np.nan)
         self.low[:model.inputs], self.high[:model.inputs] = lower, upper
         self.unit_bounds = {}
@@ -1289,7 +1319,8 @@ class Region:
     def prepare(self, targets):
         """Bounds of everything that some variables depend on."""
         mark = self.model.ancestors([np.asarray(targets, np.int64)])
-        deep = False
+        # Over a box intervals of the first sums are exact.
+        deep = self.changes is not None
         for b in self.model.blocks:
             index = np.flatnonzero(mark[b.first:b.first + b.n])
             if not len(index):
@@ -1332,7 +1363,8 @@ class Region:
                     which = cone.targets[k:k + rows]
                     a[0, np.arange(len(chunk)), which] = 1.0
                     a[0, len(chunk) + np.arange(len(chunk)), which] = -1.0
-                    bound = pull.run(a, np.zeros((1, 2 * len(chunk))), len(cone.steps), bent, *ends)[0]
+                    zeros = np.zeros((1, 2 * len(chunk)))
+                    bound = pull.run(a, zeros, len(cone.steps), bent, *ends, rooms=self.rooms(cone))[0]
                     l[chunk] = np.maximum(l[chunk], bound[:len(chunk)])
                     u[chunk] = np.minimum(u[chunk], -bound[len(chunk):])
         at = b.first + index
@@ -1366,6 +1398,13 @@ class Region:
         ends = self.low[cone.inputs][None], self.high[cone.inputs][None]
         return Pull(cone, size, masses), bent, ends
 
+    def rooms(self, cone):
+        """How the inputs of a cone move over the whole region, where few may."""
+        if self.changes is None:
+            return None
+        elements = cone.inputs
+        return [Room(self.changes, Limits.whole(self.changes), elements, self.low[elements], self.high[elements])]
+
     def sizes(self, cone):
         return np.maximum(np.abs(self.low[cone.globals]), np.abs(self.high[cone.globals]))
 
@@ -1376,6 +1415,224 @@ class Region:
         index = cone.globals[step.mine] - block.first
         l, u = self.unit_bounds[id(block)]
         return np.minimum(l[index], u[index]), u[index]
+
+
+# --- Few changes ------------------------------------------------------------------------------------------------------
+
+
+class Changes:
+    """At most `allowed` positions differ from the centre; every element belongs to a position."""
+
+    def __init__(self, centre, positions, allowed):
+        self.centre, self.positions, self.allowed = centre, positions, allowed
+
+    def key(self):
+        return (self.centre.tobytes(), self.partition().tobytes(), self.allowed)
+
+    def partition(self):
+        """Positions numbered by their first element, so that the same ones are written the same way."""
+        _, first, inverse = np.unique(self.positions, return_index=True, return_inverse=True)
+        return first[inverse]
+
+    def admits(self, other):
+        """Whether every input that another limit lets through passes this one."""
+        same = np.array_equal(self.centre, other.centre) and np.array_equal(self.partition(), other.partition())
+        return same and self.allowed >= other.allowed
+
+
+class Limits:
+    """Nested limits on how many positions change: (how many, the limit round it), and the innermost one of a position."""
+
+    def __init__(self, limits, of):
+        self.limits, self.of = limits, of
+
+    @classmethod
+    def whole(cls, changes):
+        return cls([(changes.allowed, None)], np.zeros(len(changes.positions), np.int64))
+
+    def room(self, limit):
+        room = math.inf
+        while limit is not None:
+            allowed, limit = self.limits[limit]
+            room = min(room, allowed)
+        return room
+
+    def take(self, position):
+        """This with one change of a position less; None if that is not allowed."""
+        limit = int(self.of[position])
+        if self.room(limit) == 0:
+            return None
+        limits = list(self.limits)
+        while limit is not None:
+            allowed, parent = limits[limit]
+            limits[limit] = (allowed - 1, parent)
+            limit = parent
+        return Limits(limits, self.of)
+
+    def split(self, positions, most):
+        """At most so many of some positions change, or more; the second is None if no input is there."""
+        positions = np.asarray(positions, np.int64)
+        if not len(positions) or (np.diff(positions) <= 0).any() or positions[-1] >= len(self.of):
+            raise Rejected("a split names positions that are none")
+        limit = int(self.of[positions[0]])
+        if (self.of[positions] != limit).any():
+            raise Rejected("the positions of a split lie on both sides of another")
+        of = self.of.copy()
+        of[positions] = len(self.limits)
+        few, many = Limits(self.limits + [(most, limit)], of), None
+        left = self.room(limit) - most - 1
+        if left >= 0:
+            rest = len(self.limits)
+            limits = [(a, rest if parent == limit else parent) for a, parent in self.limits] + [(left, limit)]
+            of = self.of.copy()
+            of[of == limit] = rest
+            of[positions] = limit
+            many = Limits(limits, of)
+        return few, many
+
+
+class Room:
+    """How the inputs of a cone move in a part of a region with a limit on changes: ends, with those that stand still at the
+    centre; which of the others may stay there, by place; and how many may not."""
+
+    def __init__(self, changes, limits, elements, lower, upper):
+        centre, positions = changes.centre[elements], changes.positions[elements]
+        self.empty = bool((lower > upper).any())
+        moved = np.unique(positions[(lower > centre) | (upper < centre)])
+        for position in moved:
+            limits = limits.take(position) if limits is not None else None
+        if limits is None:
+            self.empty = True
+        if self.empty:
+            return
+        rooms = {k: limits.room(k) for k in range(len(limits.limits))}
+        is_free = np.isin(positions, moved)
+        is_open = np.array([rooms[int(k)] > 0 for k in limits.of[positions]], bool)
+        still = ((lower >= centre) & (upper <= centre)) | ~(is_free | is_open)
+        self.lower, self.upper = np.where(still, centre, lower), np.where(still, centre, upper)
+        self.centre = centre
+        self.counted = np.flatnonzero(~still & ~is_free)
+        self.places, self.place = np.unique(positions[self.counted], return_inverse=True)
+        self.limits = limits
+        own = np.unique(limits.of[self.places])
+        self.flat = min(rooms[int(own[0])], len(self.places)) if len(own) == 1 else None
+        self.moving = np.flatnonzero(~still)
+
+    def most(self, amounts):
+        """The most that places can take off, given what each does: (rows, places)."""
+        if not len(self.places):
+            return np.zeros(len(amounts))
+        if self.flat is not None:
+            k = int(self.flat)
+            return -np.sort(-amounts, axis=1)[:, :k].sum(1)
+        found = np.zeros(len(amounts))
+        for row, mine in enumerate(amounts):
+            limits = self.limits
+            for place in np.argsort(-mine, kind="stable"):
+                left = limits.take(self.places[place])
+                if left is not None:
+                    limits = left
+                    found[row] += mine[place]
+        return found
+
+    def least(self, a):
+        """The least value of sums of the inputs, (rows, inputs), before rounding is taken off."""
+        value = np.maximum(a, 0) * self.lower + np.minimum(a, 0) * self.upper
+        if not len(self.counted):
+            return value.sum(1)
+        at = a[:, self.counted] * self.centre[self.counted]
+        amounts = np.zeros((len(a), len(self.places)))
+        np.add.at(amounts, (slice(None), self.place), np.maximum(at - value[:, self.counted], 0.0))
+        value[:, self.counted] = at
+        return value.sum(1) - self.most(amounts)
+
+
+class Forward:
+    """Bounds over parts in which at most three inputs move, by lines: every variable lies between two linear functions of
+    how far these are from the middle of their ends; (variables, 4) each, the value in the middle first."""
+
+    def __init__(self, judge, room):
+        cone, self.cone = judge.cone, judge.cone
+        if len(room.moving) > 3:
+            raise Rejected("more inputs move in a leaf than lines go forward from")
+        low, high = np.zeros((cone.n, 4)), np.zeros((cone.n, 4))
+        n = len(cone.inputs)
+        low[:n, 0], high[:n, 0] = room.lower, room.upper
+        self.radius = np.zeros(3)
+        for k, at in enumerate(room.moving):
+            middle = 0.5 * room.lower[at] + 0.5 * room.upper[at]
+            self.radius[k] = np.nextafter(max(room.upper[at] - middle, middle - room.lower[at]), np.inf)
+            low[at, 0] = high[at, 0] = middle
+            low[at, 1 + k] = high[at, 1 + k] = 1.0
+        self.low, self.high = low, high
+        for step in cone.steps:
+            if isinstance(step, SumStep):
+                mine = self.sums(step, np.arange(step.n), step.row, step.local, step.w, step.werr)
+                low[step.mine], high[step.mine] = mine
+            else:
+                x, y = low[step.inputs], high[step.inputs]
+                slack = 16 * EPS * (self.size(x) + self.size(y)) + TINY
+                l, u = x[:, 0] - self.swing(x) - slack, y[:, 0] + self.swing(y) + slack
+                ls, lc, us, uc = (v[:, None] for v in lines(step.parts, l, u))
+                below = np.where(ls >= 0, x, y) * ls
+                above = np.where(us >= 0, y, x) * us
+                error = 16 * EPS * (np.maximum(np.abs(ls), np.abs(us))[:, 0] * (self.size(x) + self.size(y))
+                                    + np.abs(lc)[:, 0] + np.abs(uc)[:, 0]) + TINY
+                below[:, 0] += lc[:, 0] - error
+                above[:, 0] += uc[:, 0] + error
+                low[step.mine], high[step.mine] = below, above
+
+    def swing(self, line):
+        return np.abs(line[:, 1:]) @ self.radius
+
+    def size(self, line):
+        return np.abs(line[:, 0]) + self.swing(line)
+
+    def sums(self, step, index, row, local, w, werr):
+        """Lines of sums: rows and weights of their terms."""
+        below, above = np.where((w > 0)[:, None], self.low[local], self.high[local]), None
+        above = np.where((w > 0)[:, None], self.high[local], self.low[local])
+        n = len(index)
+        low = np.stack([np.bincount(row, w * below[:, k], n) for k in range(4)], 1)
+        high = np.stack([np.bincount(row, w * above[:, k], n) for k in range(4)], 1)
+        size = np.maximum(self.size(self.low), self.size(self.high))[local]
+        mass = np.bincount(row, np.abs(w) * size, n) + np.abs(step.const[index])
+        slack = step.cerr[index]
+        if werr is not None:
+            slack = slack + np.bincount(row, werr * size, n)
+        error = (2 * (step.terms + 8) * EPS * mass + slack) * (1 + 1e-6) + TINY
+        error = np.where(mass <= HUGE, error, np.inf)
+        low[:, 0] += step.const[index] - error
+        high[:, 0] += step.const[index] + error
+        return low, high
+
+    def upper(self, terms, constant):
+        """An upper bound of a sum of variables; sums are spelled out, so that what they share is counted once."""
+        weights, total, slack, count = {}, constant, abs(constant), 16
+        for variable, weight in terms.items():
+            step = next((s for s in self.cone.steps if isinstance(s, SumStep)
+                         and s.mine.start <= variable < s.mine.stop), None)
+            if step is None:
+                own, error = [(variable, 1.0)], 0.0
+            else:
+                k = variable - step.mine.start
+                at = np.flatnonzero(step.row == k)
+                own = list(zip(step.local[at].tolist(), step.w[at].tolist()))
+                size = np.maximum(self.size(self.low), self.size(self.high))[step.local[at]]
+                error = step.cerr[k] + (0.0 if step.werr is None else float(step.werr[at] @ size))
+                total += weight * step.const[k]
+                slack += abs(weight * step.const[k])
+            slack += abs(weight) * error / EPS
+            for v, w in own:
+                weights[v] = weights.get(v, 0.0) + weight * w
+                line = np.stack([self.low[v], self.high[v]])
+                slack += abs(weight * w) * float(self.size(line).max())
+                count += 4
+        line = np.array([total, 0.0, 0.0, 0.0])
+        for v, w in weights.items():
+            line = line + w * (self.high[v] if w > 0 else self.low[v])
+        bound = line[0] + np.abs(line[1:]) @ self.radius + 2 * count * EPS * slack * (1 + 1e-6) + TINY
+        return bound if abs(bound) <= HUGE and slack <= HUGE else np.inf
 
 
 # --- Proofs -----------------------------------------------------------------------------------------------------------
@@ -1418,8 +1675,12 @@ class Judge:
 
     def judge(self, tree):
         """The largest value that the weighted conditions can have; raises if the tree shows nothing."""
-        cuts = any(node[0] == CUT for node in tree)
+        cuts = any(node[0] in (CUT, CHANGES) for node in tree)
         seconds = second_halves(tree)
+        if any(node[0] == FORWARD for node in tree):
+            return self.judge_forward(tree, seconds)
+        if self.region.changes is not None and cuts:
+            return self.judge_changes(tree, seconds)
         worst = -np.inf
         root = {"at": 0, "phases": [], "lower": self.lower[0], "upper": self.upper[0], "l": self.l, "u": self.u}
         pending, self.leaves = [root], 0
@@ -1440,6 +1701,59 @@ class Judge:
             if leaves:
                 self.leaves += len(leaves)
                 worst = max(worst, self.leaf(leaves))
+        return worst
+
+    def parts_of_changes(self, tree, seconds):
+        """The leaves of a tree over a region with a limit on changes, each with its part and how inputs move there."""
+        changes = self.region.changes
+        if changes is None:
+            raise Rejected("a tree counts changes where any number is allowed")
+        root = {"at": 0, "phases": [], "lower": self.lower[0], "upper": self.upper[0], "l": self.l, "u": self.u,
+                "limits": Limits.whole(changes)}
+        pending = [root]
+        while pending:
+            part = pending.pop()
+            node = tree[part["at"]]
+            if node[0] in (LEAF, FORWARD):
+                self.leaves += 1
+                if part["limits"] is None:
+                    continue
+                room = Room(changes, part["limits"], self.cone.inputs, part["lower"], part["upper"])
+                if not room.empty:
+                    yield {**part, "lower": room.lower, "upper": room.upper, "room": room}, node
+            elif node[0] == CHANGES:
+                halves = part["limits"].split(node[1], node[2]) if part["limits"] is not None else (None, None)
+                for at, limits in zip((part["at"] + 1, seconds[part["at"]]), halves):
+                    pending.append({**part, "at": at, "limits": limits})
+            else:
+                pending.extend(self.halves(part, node, seconds[part["at"]]))
+
+    def judge_changes(self, tree, seconds):
+        """As judge, where few positions may change: leaves alone are bounded, each from the bounds over the region."""
+        worst, self.leaves = -np.inf, 0
+        for part, node in self.parts_of_changes(tree, seconds):
+            lives = self.settle([part])[0]
+            worst = max(worst, self.leaf([(part, node, lives)]))
+        return worst
+
+    def judge_forward(self, tree, seconds):
+        """As judge, of leaves that are bounded by lines that go forward."""
+        worst, self.leaves = -np.inf, 0
+        if any(node[0] in (LEAF, PHASE) for node in tree):
+            raise Rejected("a tree has leaves of two kinds, or splits a unit above lines that go forward")
+        for part, (_, factors) in self.parts_of_changes(tree, seconds):
+            terms, constant = {}, 0.0
+            for number, factor in factors:
+                if number >= len(self.atoms):
+                    raise Rejected("a leaf names no condition")
+                if not (factor > 0 and math.isfinite(factor)):
+                    raise Rejected("a factor is not positive")
+                mine, c, _ = self.atoms[number]
+                constant += factor * c
+                for variable, weight in mine.items():
+                    place = int(self.place[variable])
+                    terms[place] = terms.get(place, 0.0) + factor * weight
+            worst = max(worst, Forward(self, part["room"]).upper(terms, constant))
         return worst
 
     def number(self, unit):
@@ -1486,10 +1800,17 @@ class Judge:
         # Written so that what is no number is never called empty.
         alive = ~(lower > upper).any(1)
         bent = []
+        rooms = [p["room"] for p in parts] if "room" in parts[0] else None
+        ends = self.intervals(lower[0], upper[0]) if rooms else None
         for upto, step in enumerate(self.cone.steps):
             if not isinstance(step, CurveStep):
+                if rooms:
+                    ends[0][step.mine], ends[1][step.mine] = step.interval(*ends, self.pull.size)
                 continue
             mine = slice(step.units.start, step.units.stop)
+            if rooms:
+                l[0, mine] = np.maximum(l[0, mine], ends[0][step.inputs])
+                u[0, mine] = np.minimum(u[0, mine], ends[1][step.inputs])
             sl, su = l[:, mine], u[:, mine]
             with np.errstate(invalid="ignore"):
                 open_units = np.flatnonzero((kinks_inside(step.parts, sl, su) > 0).any(0))
@@ -1500,15 +1821,25 @@ class Judge:
                 a = np.zeros((len(parts), 2 * n, step.mine.start))
                 a[:, np.arange(n), step.inputs[chunk]] = 1.0
                 a[:, n + np.arange(n), step.inputs[chunk]] = -1.0
-                bound = self.pull.run(a, np.zeros((len(parts), 2 * n)), upto, bent, lower, upper)
+                zeros = np.zeros((len(parts), 2 * n))
+                bound = self.pull.run(a, zeros, upto, bent, lower, upper, rooms=rooms)
                 at = mine.start + chunk
                 l[:, at] = np.maximum(l[:, at], bound[:, :n])
                 u[:, at] = np.minimum(u[:, at], -bound[:, n:])
             alive &= ~(l[:, mine] > u[:, mine]).any(1)
             bent.append(lines(step.parts, np.minimum(l[:, mine], u[:, mine]), u[:, mine]))
+            if rooms:
+                low, high = ranges(step.parts, np.minimum(l[0, mine], u[0, mine]), u[0, mine])
+                ends[0][step.mine], ends[1][step.mine] = low, high
         for k, part in enumerate(parts):
             part["l"], part["u"] = l[k], u[k]
         return alive
+
+    def intervals(self, lower, upper):
+        """Ends of the cone's variables: those of its inputs, the others still to come."""
+        low, high = np.zeros(self.cone.n), np.zeros(self.cone.n)
+        low[:len(lower)], high[:len(upper)] = lower, upper
+        return low, high
 
     def leaf(self, leaves):
         """The largest value of the weighted conditions over some leaves."""
@@ -1556,7 +1887,10 @@ class Judge:
         lower = np.array([part["lower"] for part, _, _ in leaves])
         upper = np.array([part["upper"] for part, _, _ in leaves])
         conditions = (pull, push, magnitude) if pull.any() else None
-        bound = self.pull.run(a, constant, len(self.cone.steps), bent, lower, upper, conditions)[:, 0] - slack
+        rooms = [part["room"] for part, _, _ in leaves] if "room" in leaves[0][0] else self.region.rooms(self.cone)
+        if rooms is not None and len(rooms) < count:
+            rooms = rooms * count
+        bound = self.pull.run(a, constant, len(self.cone.steps), bent, lower, upper, conditions, rooms)[:, 0] - slack
         bound = np.where(np.isnan(bound), -np.inf, bound)
         return float(np.max(np.where(alive, -bound, -np.inf)))
 
@@ -1567,7 +1901,7 @@ def second_halves(tree):
     for at, node in enumerate(tree):
         if done:
             raise Rejected("nodes follow the end of a tree")
-        if node[0] in (PHASE, CUT):
+        if node[0] in (PHASE, CUT, CHANGES):
             open_splits.append([at, 0])
             if len(open_splits) > 1 << 12:
                 raise Rejected("a tree is too deep")
@@ -1582,6 +1916,278 @@ def second_halves(tree):
     if not done:
         raise Rejected("a tree has no end")
     return seconds
+
+
+# --- Slopes -----------------------------------------------------------------------------------------------------------
+
+BY_SIZE, SLOPE_SPLIT, BY_FORM = range(3)
+
+
+def read_slopes(data):
+    """A certificate of how steep outputs are, as plain data."""
+    if len(data) < 40 or hashlib.sha256(data[:-32]).digest() != data[-32:]:
+        raise Rejected("the seal is broken")
+    r = Bytes(data[:-32])
+    r.raw(8)
+    model = bytes(r.raw(32)).hex()
+    names = [r.text() for _ in range(r.length(1))]
+    n = r.length(16)
+    lower, upper = (np.frombuffer(r.raw(8 * n), "<f8").astype(float) for _ in range(2))
+    widths = np.frombuffer(r.raw(8 * r.length(8)), "<f8").astype(float)
+    outputs = [r.index() for _ in range(r.length(1))]
+    norm, bound = r.text(), r.double()
+    trees = []
+    for _ in range(r.length(1)):
+        nodes = []
+        for _ in range(r.length(1)):
+            kind = r.byte()
+            if kind == BY_SIZE:
+                nodes.append((kind, r.index()))
+            elif kind == SLOPE_SPLIT:
+                nodes.append((kind, read_unit(r, names)))
+            elif kind == BY_FORM:
+                nodes.append((kind, r.index(), [(read_unit(r, names), r.single()) for _ in range(r.length(7))]))
+            else:
+                raise Rejected("an unknown kind of node")
+        trees.append(nodes)
+    if r.at != len(r.data):
+        raise Rejected("something follows the certificate's end")
+    return {"model": model, "box": (lower, upper), "widths": widths, "outputs": outputs, "norm": norm, "bound": bound,
+            "trees": trees}
+
+
+def check_slopes(model, data):
+    """Accepts a certificate of how steep outputs are, or raises. Returns it with the number of its leaves."""
+    claim = read_slopes(data)
+    if claim["model"] != model.digest:
+        raise Rejected("it is about another model")
+    (lower, upper), widths, outputs = claim["box"], claim["widths"], claim["outputs"]
+    if len(lower) != model.inputs or not (lower <= upper).all() or not np.isfinite(lower).all() \
+            or not np.isfinite(upper).all():
+        raise Rejected("its box is none of the model")
+    if len(widths) != model.inputs or not ((widths >= 0) & np.isfinite(widths)).all():
+        raise Rejected("widths that are none")
+    logits = model.logits.ids.ravel()
+    if not outputs or sorted(set(outputs)) != outputs or outputs[-1] >= len(logits):
+        raise Rejected("outputs that the model does not have, or not in order")
+    if claim["norm"] not in ("l2", "linf", "l1"):
+        raise NotCovered(f"slopes in {claim['norm']}")
+    if not (claim["bound"] >= 0 and math.isfinite(claim["bound"])):
+        raise Rejected("a bound that is none")
+    targets = [int(logits[o]) for o in outputs]
+    cases = [[t] for t in targets] if claim["norm"] == "linf" else [targets]
+    if len(claim["trees"]) != len(cases):
+        raise Rejected("not one proof for each case")
+    region = Region(model, lower, upper)
+    region.prepare(targets)
+    leaves = 0
+    for case, tree in zip(cases, claim["trees"]):
+        judge = SlopeJudge(region, case, claim["norm"], widths)
+        leaves += judge.judge(tree, claim["bound"])
+    return claim, leaves
+
+
+class SlopeJudge:
+    """Whether derivatives of some outputs over a box stay within a bound."""
+
+    def __init__(self, region, targets, norm, widths):
+        self.cone = cone = Cone(region.model, targets)
+        self.norm, self.widths = norm, widths[cone.inputs]
+        count = len(cone.unit_inputs)
+        self.l, self.u = np.empty(count), np.empty(count)
+        for s in cone.curves:
+            self.l[s.units], self.u[s.units] = region.of_step(cone, s)
+        # Roundings of a coefficient on its way from the outputs to the inputs: a sum over all that read a variable, step
+        # by step.
+        readers = lambda step: int(np.bincount(step.local, minlength=1).max(initial=0))
+        self.depth = sum(readers(step) + 4 if isinstance(step, SumStep) else 4 for step in cone.steps) + 8
+
+    def judge(self, tree, bound):
+        nodes, pending, leaves = iter(tree), [[]], 0
+        while pending:
+            phases = pending.pop()
+            node = next(nodes, None)
+            if node is None:
+                raise Rejected("a tree ends too early")
+            if node[0] == SLOPE_SPLIT:
+                if node[1] not in self.cone.units:
+                    raise Rejected("a split names a unit that does not matter here")
+                if len(phases) >= 1 << 12:
+                    raise Rejected("a tree is too deep")
+                number = self.cone.units[node[1]]
+                pending += [phases + [(number, True)], phases + [(number, False)]]
+                continue
+            leaves += 1
+            if node[1]:
+                raise NotCovered("a bound of slopes for which early layers were eliminated")
+            if not self.leaf(node, phases, bound):
+                raise Rejected(f"the bound {bound} of slopes does not follow")
+        if next(nodes, None) is not None:
+            raise Rejected("nodes follow the end of a tree")
+        return leaves
+
+    def leaf(self, node, phases, bound):
+        l, u = self.l.copy(), self.u.copy()
+        for number, above in phases:
+            step = self.cone.parts_of(number)
+            if len(step.parts) != 2:
+                raise Rejected("a split names a unit with several kinks")
+            kink = step.parts[1][0]
+            if above:
+                l[number] = max(l[number], kink)
+            else:
+                u[number] = min(u[number], kink)
+        if (l > u).any():
+            return True
+        slopes = [slope_ranges(s.parts, l[s.units], u[s.units]) for s in self.cone.curves]
+        sizes, columns = self.magnitudes(slopes)
+        weights, factor = self.weights(sizes)
+        if node[0] == BY_SIZE:
+            total = (weights * sizes[:len(weights)] ** 2).sum() * factor * (1 + 4 * (len(weights) + 16) * EPS)
+            return min(math.sqrt(total) * (1 + 4 * EPS), columns) <= bound
+        return self.by_form(node[2], slopes, weights, bound * bound / factor * (1 - 16 * EPS))
+
+    def magnitudes(self, slopes):
+        """The largest magnitude of every derivative of a unit combination of the outputs, and a bound in l1."""
+        cone, each = self.cone, []
+        for target in cone.targets:
+            low, high, mass = np.zeros(cone.n), np.zeros(cone.n), np.zeros(cone.n)
+            low[target] = high[target] = mass[target] = 1.0
+            number = len(cone.curves)
+            for step in reversed(cone.steps):
+                a, b, m = low[step.mine], high[step.mine], mass[step.mine]
+                if isinstance(step, SumStep):
+                    if not m.any():
+                        continue
+                    up = step.w > 0
+                    np.add.at(low, step.local, step.w * np.where(up, a[step.row], b[step.row]))
+                    np.add.at(high, step.local, step.w * np.where(up, b[step.row], a[step.row]))
+                    error = np.abs(step.w) if step.werr is None else np.abs(step.w) + step.werr / EPS
+                    np.add.at(mass, step.local, error * m[step.row])
+                else:
+                    number -= 1
+                    s, t = slopes[number]
+                    ends = np.stack([a * s, a * t, b * s, b * t])
+                    np.add.at(low, step.inputs, ends.min(0))
+                    np.add.at(high, step.inputs, ends.max(0))
+                    np.add.at(mass, step.inputs, np.maximum(np.abs(s), np.abs(t)) * m)
+            size = np.maximum(np.abs(low), np.abs(high)) + 2 * self.depth * EPS * mass
+            each.append(np.where(mass == 0, 0.0, size))
+        each = np.array(each)
+        whole = each[0] if len(each) == 1 else np.sqrt((each ** 2).sum(0)) * (1 + 2 * (len(each) + 8) * EPS)
+        columns = math.inf
+        if self.norm == "l1":
+            n = len(cone.inputs)
+            columns = float((each[:, :n].sum(0) * self.widths).max()) * (1 + 2 * (len(each) + 8) * EPS)
+        return whole, columns
+
+    def weights(self, sizes):
+        """The weight of every input's squared derivative, and what the sum is multiplied with."""
+        if self.norm != "linf":
+            factor = float(len(self.cone.targets)) if self.norm == "l1" else 1.0
+            return self.widths ** 2 * (1 + 4 * EPS), factor
+        mine = sizes[:len(self.widths)]
+        counts = (self.widths > 0) & (mine > 0)
+        weights = np.where(counts, self.widths / np.where(counts, mine, 1.0), 0.0)
+        shares = self.widths[counts] ** 2 / weights[counts]
+        return weights, float(shares.sum()) * (1 + 4 * (len(shares) + 8) * EPS)
+
+    def by_form(self, multipliers, slopes, weights, square):
+        """Whether square * shares^2 - weighted squares - multiples of what is known has no negative value."""
+        known = dict(multipliers)
+        if len(known) != len(multipliers):
+            raise Rejected("a unit has two multipliers")
+        if not all(m >= 0 and math.isfinite(m) for m in known.values()):
+            raise Rejected("a multiplier is negative or no number")
+        cone, outputs = self.cone, len(self.cone.targets)
+        names = {number: name for name, number in cone.units.items()}
+        size = outputs + sum(int((s < t).sum()) for s, t in slopes)
+        if size * cone.n > 1 << 26:
+            raise NotCovered("a form with too many unknowns")
+        a, mass = np.zeros((size, cone.n)), np.zeros((size, cone.n))
+        for k, target in enumerate(cone.targets):
+            a[k, target] = mass[k, target] = 1.0
+        place, number, facts = outputs, len(cone.curves), []
+        for step in reversed(cone.steps):
+            if isinstance(step, SumStep):
+                for row in range(size):
+                    mine, m = a[row, step.mine], mass[row, step.mine]
+                    if m.any():
+                        a[row] += np.bincount(step.local, step.w * mine[step.row], cone.n)
+                        error = np.abs(step.w) if step.werr is None else np.abs(step.w) + step.werr / EPS
+                        mass[row] += np.bincount(step.local, error * m[step.row], cone.n)
+                continue
+            number -= 1
+            for k, (s, t) in enumerate(zip(*slopes[number])):
+                out, into = step.mine.start + k, step.inputs[k]
+                form, m = a[:, out].copy(), mass[:, out].copy()
+                if not m.any():
+                    continue
+                if s < t:
+                    unit = np.zeros(size)
+                    unit[place] = 1.0
+                    facts.append((unit - s * form, t * form - unit, unit + abs(s) * m, unit + abs(t) * m,
+                                  known.get(names[step.first_unit + k], 0.0)))
+                    a[place, into] += 1.0
+                    mass[place, into] += 1.0
+                    place += 1
+                else:
+                    a[:, into] += s * form
+                    mass[:, into] += abs(s) * m
+        n = len(cone.inputs)
+        a, mass = a[:place, :n], mass[:place, :n]
+        # A coefficient errs by less than this part of its mass; products and their sums round besides.
+        slack, rounding = self.depth * EPS, (n + 2 * len(facts) + 32) * EPS
+        size = np.abs(a) + slack * mass
+        matrix = -(a * weights) @ a.T
+        doubt = (mass * weights) @ size.T
+        error = slack * (doubt + doubt.T) + rounding * ((size * weights) @ size.T)
+        for above, below, big, bigger, multiplier in facts:
+            product = np.outer(above[:place], below[:place])
+            matrix -= 0.5 * multiplier * (product + product.T)
+            left, right = np.abs(above[:place]) + slack * big[:place], np.abs(below[:place]) + slack * bigger[:place]
+            product = slack * (np.outer(big[:place], right) + np.outer(left, bigger[:place])) + rounding * np.outer(left, right)
+            error += 0.5 * multiplier * (product + product.T)
+        matrix[np.arange(outputs), np.arange(outputs)] += square
+        error[np.arange(outputs), np.arange(outputs)] += rounding * square
+        return definite(matrix, error * (1 + 1e-6))
+
+
+def slope_ranges(parts, l, u):
+    """The least and the largest slope of the parts that a curve has over l..u, a part met at its end alone not counted."""
+    low, high = np.full(np.shape(l), np.inf), np.full(np.shape(l), -np.inf)
+    for k, (start, slope, cut) in enumerate(parts):
+        # Parts that do not meet exactly bend a rounding error beside the kink.
+        blur = lambda j: 0.0 if j >= len(parts) or exactly_meets(parts[j - 1], parts[j]) \
+            else 1e-9 * (1 + abs(parts[j][0]))
+        begin = -np.inf if k == 0 else start - blur(k)
+        end = np.inf if k + 1 == len(parts) else parts[k + 1][0] + blur(k + 1)
+        beside = (begin >= u) | (end <= l)
+        counts = ~beside | ((l >= u) & (begin <= l) & (l <= end))
+        low, high = np.where(counts, np.minimum(low, slope), low), np.where(counts, np.maximum(high, slope), high)
+    return low, high
+
+
+def exactly_meets(left, right):
+    at = Fraction(right[0])
+    return Fraction(left[1]) * at + Fraction(left[2]) == Fraction(right[1]) * at + Fraction(right[2])
+
+
+def definite(matrix, error):
+    """Whether a symmetric matrix, whose entries may be wrong by so much, has no negative eigenvalue: a Cholesky
+    factorisation runs through with more taken off the diagonal than it and the errors can amount to."""
+    diagonal = np.diag(matrix)
+    if not (diagonal > 0).all() or not np.isfinite(matrix).all() or not np.isfinite(error).all():
+        return False
+    scale = 2.0 ** np.round(-0.5 * np.log2(diagonal))
+    matrix, error = matrix * np.outer(scale, scale), error * np.outer(scale, scale)
+    n = len(matrix)
+    shift = error.sum(1).max() * (1 + 1e-6) + 8 * (n + 8) * EPS * np.trace(matrix) + TINY
+    try:
+        np.linalg.cholesky(matrix - shift * np.eye(n))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 # --- Requirements -----------------------------------------------------------------------------------------------------
@@ -1870,12 +2476,63 @@ def counted(parts, relation, number):
     least = number if truth else max(0, len(parts) - number)
     if least == 0 or least > len(parts):
         return ("and", []) if least == 0 else ("or", [])
+    limit = limit_on_changes(parts, number) if not truth else None
+    if limit is not None:
+        return limit
     parts = [normal(p, truth) for p in parts]
     if least == len(parts):
         return ("and", parts)
     if least == 1:
         return ("or", parts)
     return ("anything",)  # Left out, which makes the formula easier to meet.
+
+
+def limit_on_changes(parts, number):
+    """"At most so many of these positions differ", each member an input element against a number, or an `or` of some."""
+    groups = []
+    for part in parts:
+        group = []
+        for member in part[1] if part[0] == "or" else [part]:
+            if member[0] != "atom" or member[3] != "!=" or len(member[1]) != 1:
+                return None
+            ((layer, _, neuron), weight), = member[1].items()
+            if layer != 1 or abs(weight) != 1.0:
+                return None
+            group.append((neuron, -member[2] * weight))
+        groups.append(group)
+    return ("changes", groups, number)
+
+
+def limits_of(formula):
+    """The limits on changes that a normal formula asks for besides all else."""
+    if formula[0] == "and":
+        return [limit for part in formula[1] for limit in limits_of(part)]
+    return [formula] if formula[0] == "changes" else []
+
+
+def limited(formula, lower, upper, changes):
+    """The limit on changes of a region and a normal formula together, as far as one can say both; False if no input is
+    left."""
+    for _, groups, number in limits_of(formula):
+        named = [neuron for group in groups for neuron, _ in group]
+        if sorted(named) != list(range(len(lower))):
+            continue
+        centre, positions = np.empty(len(lower)), np.empty(len(lower), np.int64)
+        for position, group in enumerate(groups):
+            for neuron, value in group:
+                centre[neuron], positions[neuron] = value, position
+        if not ((lower <= centre).all() and (centre <= upper).all()):
+            continue
+        other = Changes(centre, positions, number)
+        if changes is None:
+            changes = other
+        elif np.array_equal(changes.partition(), other.partition()):
+            differ = len(np.unique(changes.partition()[changes.centre != centre]))
+            if differ > changes.allowed + number:
+                return False
+            if differ == 0:
+                changes = Changes(changes.centre, changes.positions, min(changes.allowed, number))
+    return changes
 
 
 def expanded(formula, cases, most):
@@ -1943,11 +2600,13 @@ def resolved(model, atoms):
     return found
 
 
-def check_entry(model, region_cache, lower, upper, text, trees):
+def check_entry(model, region_cache, box, text, trees):
     """Accepts one entry over one box: its alternatives, or raises. Returns (alternatives, leaves, is about executions)."""
+    lower, upper, changes = box
     statement = Language(text, model)
     formula = normal(statement.formula, statement.quantifier == "exists")
-    cases = alternatives(formula, lower, upper)
+    limit = limited(formula, lower, upper, changes)
+    cases = alternatives(formula, lower, upper) if limit is not False else []
     if len(trees) != len(cases):
         raise Rejected(f"{len(trees)} proofs for {len(cases)} alternatives")
     leaves, executions = 0, False
@@ -1955,11 +2614,15 @@ def check_entry(model, region_cache, lower, upper, text, trees):
         if len(tree) == 1 and tree[0][0] == CORNER:
             executions = True
             continue
-        key = (l.tobytes(), u.tobytes())
+        here = limit
+        # A box that leaves the centre out limits nothing; more inputs are then looked at.
+        if here is not None and not ((l <= here.centre).all() and (here.centre <= u).all()):
+            here = None
+        key = (l.tobytes(), u.tobytes(), here.key() if here is not None else None)
         if key not in region_cache:
             if len(region_cache) > 64:
                 region_cache.clear()
-            region_cache[key] = Region(model, l, u)
+            region_cache[key] = Region(model, l, u, here)
         region = region_cache[key]
         on_variables = resolved(model, atoms)
         region.prepare(sorted({v for terms, _, _ in on_variables for v in terms}))
@@ -1968,11 +2631,15 @@ def check_entry(model, region_cache, lower, upper, text, trees):
         leaves += judge.leaves
         if not worst < 0:
             raise Rejected(f"the bound {worst:.3g} does not rule it out")
-    return cases, leaves, executions
+    # What holds where a requirement limits changes says nothing of the rest of the region.
+    return (cases if limit is changes else []), leaves, executions
 
 
 def contains(outer, inner):
-    return (outer[0] <= inner[0]).all() and (outer[1] >= inner[1]).all()
+    """Whether a box (lower, upper, limit on changes) holds every input of another."""
+    if not ((outer[0] <= inner[0]).all() and (outer[1] >= inner[1]).all()):
+        return False
+    return outer[2] is None or inner[2] is not None and outer[2].admits(inner[2])
 
 
 # --- VNN-LIB ----------------------------------------------------------------------------------------------------------
@@ -2102,7 +2769,7 @@ def implied(case, proven, rounding=0.0):
     `rounding`: how far coefficients may differ, relative to the largest."""
     lower, upper, atoms = case
     box_l, box_u, wanted = proven
-    if not contains((box_l, box_u), (lower, upper)):
+    if not contains((box_l, box_u, None), (lower, upper, None)):
         return False
     have = {}
     for atom in atoms:
@@ -2156,7 +2823,7 @@ def check_certificate(model, data, report, where):
     certificate = read_certificate(data)
     if certificate["model"] != model.digest:
         raise Rejected("it is about another model")
-    for lower, upper in certificate["boxes"]:
+    for lower, upper, _ in certificate["boxes"]:
         if len(lower) != model.inputs:
             raise Rejected("a box has another number of elements than the input")
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
@@ -2166,9 +2833,9 @@ def check_certificate(model, data, report, where):
     caches = [{} for _ in certificate["boxes"]]
     for number, (text, trees) in enumerate(certificate["entries"]):
         about_executions = False
-        for k, (lower, upper) in enumerate(certificate["boxes"]):
+        for k, box in enumerate(certificate["boxes"]):
             try:
-                found, n, executions = check_entry(model, caches[k], lower, upper, text, trees[k])
+                found, n, executions = check_entry(model, caches[k], box, text, trees[k])
             except Rejected as why:
                 raise Rejected(f"entry {number}, box {k}: {why} ({text[:80]})") from None
             leaves += n
@@ -2202,7 +2869,7 @@ def check_verify(folder, model_path, property_path, report):
             data = f.read()
         boxes, accepted, leaves, cases = check_certificate(model, data, report, folder)
         hull = (np.min([c[0] for c in wanted], 0), np.max([c[1] for c in wanted], 0)) if wanted else boxes[0]
-        if len(boxes) != 1 or not (np.array_equal(boxes[0][0], hull[0]) and np.array_equal(boxes[0][1], hull[1])):
+        if len(boxes) != 1 or boxes[0][2] is not None or not (np.array_equal(boxes[0][0], hull[0]) and np.array_equal(boxes[0][1], hull[1])):
             raise Rejected("the certificate is about another region than the box around those of the property")
         proven = [case for number, found in cases.items() if not accepted[number][1] for each in found for case in each]
         rounded = False
@@ -2324,10 +2991,16 @@ def check_run(folder, model_path, report):
         if os.path.isdir(os.path.join(folder, "certificates")) else []
     files = [f for f in files if f.endswith(".dcc") or f.endswith(".certificate")]
     entries = executions = leaves = 0
+    slopes = []
     for name in files:
         with open(os.path.join(folder, "certificates", name), "rb") as f:
             data = f.read()
         try:
+            if data[:8] == b"DCSLOPE1":
+                claim, n = check_slopes(model, data)
+                slopes.append(claim)
+                leaves += n
+                continue
             about, accepted, n, cases = check_certificate(model, data, report, name)
         except Rejected as why:
             report.reject(f"{name}: {why}")
@@ -2339,11 +3012,15 @@ def check_run(folder, model_path, report):
             if any(contains(b, mine) for b in about):
                 for text, by_execution in accepted:
                     facts[k].learn(plain_conditions(text, model), by_execution)
-    report.say(f"{len(files)} certificates, {entries} entries, {leaves} leaves")
+    report.say(f"{len(files)} certificates, {entries + len(slopes)} entries, {leaves} leaves")
+    if run.get("lipschitz"):
+        follow_slopes(run, settings, model, seeds, boxes, slopes, report)
     if executions:
         report.leave(f"{executions} entries about executions alone; what they claim is counted as the tool's own word")
     infeasible = np.flatnonzero(states == 2)
-    if not len(infeasible):
+    if run.get("lipschitz"):
+        report.leave("that pairs of tests are as steep as the run says")
+    elif not len(infeasible):
         report.say("no requirement is called infeasible")
     elif facts is None:
         report.leave(f"that {len(infeasible)} infeasible requirements follow: the search region is not in the folder as numbers")
@@ -2362,14 +3039,33 @@ def run_boxes(run, settings, model, seeds, folder):
         return region_file(folder, low, high)
     norm = (settings.get("knobs") or {}).get("norm") or run.get("norm") or "linf"
     radius = settings.get("radius")
-    if radius is None or norm.startswith("l0"):
-        return [(low, high)]
+    if radius is None:
+        return [(low, high, None)]
+    if norm.startswith("l0"):
+        positions = input_positions(settings, norm, model.inputs)
+        return [few_changes(low, high, seed, positions, int(radius)) for seed in seeds]
     reach = radius * (high - low)
     found = []
     for seed in seeds:
         edge = 4 * EPS * (np.abs(seed) + reach)
-        found.append((np.maximum(low, seed - reach - edge), np.minimum(high, seed + reach + edge)))
+        found.append((np.maximum(low, seed - reach - edge), np.minimum(high, seed + reach + edge), None))
     return found
+
+
+def input_positions(settings, norm, elements):
+    """The position of every input element: itself, or in l0 the pixel of an image, the same for all of its channels."""
+    shape = (settings.get("shapes") or {}).get("input") or [elements]
+    index = np.arange(elements)
+    if norm == "l0" and len(shape) == 3 and elements == math.prod(shape):
+        return index // shape[2] if shape[2] <= 4 else index % (shape[1] * shape[2])
+    return index
+
+
+def few_changes(low, high, seed, positions, allowed):
+    """The domain with so many positions that differ from a seed; without a limit where that says more than there is."""
+    inside = ((low <= seed) & (seed <= high)).all()
+    limited = inside and allowed < len(np.unique(positions))
+    return (low, high, Changes(seed, positions, allowed) if limited else None)
 
 
 def run_domain(settings, model):
@@ -2395,7 +3091,7 @@ def region_file(folder, low, high):
         pairs = [(e["lower"], e["upper"]) for e in load_json(path)]
     for lower, upper in pairs:
         box = [np.broadcast_to(np.asarray(v, np.float32).astype(float).ravel(), low.shape) for v in (lower, upper)]
-        box = np.maximum(box[0], low), np.minimum(box[1], high)
+        box = np.maximum(box[0], low), np.minimum(box[1], high), None
         if (box[0] <= box[1]).all():
             found.append(box)
     return found
@@ -2436,8 +3132,8 @@ def shape(atoms):
 
 
 def plain_conditions(text, model):
-    """The conditions of an entry, as a list with one member, if it is one alternative without a box; else an empty list: an
-    entry with a box of its own says nothing of the rest of the region."""
+    """The conditions of an entry, as a list with one member, if it is one alternative without a box or a limit on changes;
+    else an empty list: an entry with a box of its own says nothing of the rest of the region."""
     statement = Language(text, model)
     formula = normal(statement.formula, statement.quantifier == "exists")
     cases = expanded(formula, [(None, None, [])], MOST_CASES) if not has_box(formula) else []
@@ -2445,7 +3141,7 @@ def plain_conditions(text, model):
 
 
 def has_box(formula):
-    return formula[0] == "box" or formula[0] in ("and", "or") and any(has_box(p) for p in formula[1])
+    return formula[0] in ("box", "changes") or formula[0] in ("and", "or") and any(has_box(p) for p in formula[1])
 
 
 def follow(run, settings, model, folder, states, infeasible, facts, report):
@@ -2471,6 +3167,34 @@ def follow(run, settings, model, folder, states, infeasible, facts, report):
     report.say(f"{shown} of {len(infeasible)} infeasible requirements follow in real arithmetic in each of {len(facts)} boxes")
     if by_word:
         report.leave(f"{by_word} infeasible requirements that rest on executions by the tool alone")
+
+
+def follow_slopes(run, settings, model, seeds, boxes, slopes, report):
+    """Every bound that a run gives for a region is shown by a certificate about all of it, in the run's norm and widths."""
+    rows = run["lipschitz"]
+    if boxes is None or len(boxes) != len(rows):
+        report.leave(f"that the bounds of {len(rows)} regions follow: they are not in the folder as numbers")
+        return
+    norm = (settings.get("knobs") or {}).get("ratio_norm")
+    low, high = run_domain(settings, model)
+    of_label = (settings.get("knobs") or {}).get("lipschitz_output") == "label" and len(seeds) == len(boxes)
+    shown = bounded = 0
+    for number, (row, box) in enumerate(zip(rows, boxes)):
+        outputs = list(range(model.logits.ids.size))
+        if of_label:
+            values, _ = model.run(seeds[number])
+            outputs = [int(np.argmax(values[model.logits.ids.ravel()]))]
+        upper = row.get("upper")
+        if upper is None:
+            continue
+        bounded += 1
+        fits = [s["bound"] for s in slopes if s["norm"] == norm and contains((*s["box"], None), box)
+                and np.array_equal(s["widths"], high - low) and s["outputs"] == outputs]
+        if any(bound <= upper * (1 + 1e-9) for bound in fits):
+            shown += 1
+        else:
+            report.reject(f"the bound {upper} of region {row.get('region')} does not follow")
+    report.say(f"{shown} of {bounded} bounds of how steep the outputs are follow in real arithmetic")
 
 
 def neuron_rows(settings, model, folder, count):

@@ -1,5 +1,9 @@
-//! What runs reach when tests may differ from their seed in 100 pixels, beside the paper's figures. The paper limits
-//! the distance of adversarial inputs only; here it limits every test.
+//! What runs reach when tests may differ from their seed in 100 pixels, beside the paper's figures.
+//!
+//! The paper's setting: one seed; "100 pixels" is the distance up to which an input counts as adversarial, and no test
+//! is kept to it. So a neuron of a deep layer, which sees more pixels than that, can be out of reach here and not
+//! there. The CIFAR-10 network is therefore measured in both settings; where tests are limited, shares of what is not
+//! proven to be out of reach are printed beside shares of all.
 
 use deepconcolic::{Job, Radius, SeedRequest};
 use deepconcolic_geometry::Norm;
@@ -31,9 +35,12 @@ const SSC: f64 = 95.0;
 /// Share of neurons that both strategies race to, how much faster the cascade must be, and when the paper's is cut off.
 const SHARE: f64 = 0.95;
 const FASTER: f64 = 20.0;
-const LONGEST: f64 = 1800.0;
-/// Seconds of the longest parts.
+const LONGEST: f64 = 240.0;
+/// Seconds of the longest parts, and of each part of the CIFAR-10 network.
 const BUDGET: f64 = 900.0;
+const BUDGET_CIFAR: f64 = 240.0;
+/// Seeds of the CIFAR-10 network where tests are limited: one ball holds fewer patterns than the whole domain.
+const SEEDS_CIFAR: usize = 100;
 
 /// A job with tests of so few pixels.
 fn few_pixels(
@@ -54,6 +61,10 @@ fn few_pixels(
 /// Runs a job and prints what came of it, the paper's figure below.
 fn ended(title: &str, job: Job, paper: &str) -> Result<Ended, BenchError> {
     println!("\n== {title}, at most {PIXELS} pixels a test");
+    run(job, paper)
+}
+
+fn run(job: Job, paper: &str) -> Result<Ended, BenchError> {
     let ended = Field::new(job)?.run(&pool(cores())?)?;
     ended.print();
     ended.print_layers();
@@ -80,23 +91,54 @@ pub fn nc(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     Ok(vec![at_least("nc", ended.percent(), NC)])
 }
 
-/// Neurons of the paper's CIFAR-10 network, from the paper's seed and from 1000 images.
+/// Neurons of the paper's CIFAR-10 network: in the paper's setting, and with tests limited, from the paper's seed and from
+/// several.
 pub fn cifar(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
-    let mut verdicts = Vec::new();
-    for (words, seeds) in [
-        (
-            format!("seed {CIFAR_SEED}"),
-            SeedRequest::Given(vec![CIFAR_SEED]),
-        ),
-        (format!("{SEEDS} seeds"), SeedRequest::First(SEEDS)),
-    ] {
-        let title = format!("nc of {CIFAR}, {words}");
-        let paper = "99.8 % with 3,511 tests from one seed, of tests without a limit on pixels";
-        let ended = ended(&title, few_pixels(shelf, CIFAR, "nc", seeds)?, paper)?;
-        let what = format!("nc of the CIFAR-10 network, {words}");
-        verdicts.push(at_least(&what, ended.percent(), NC_CIFAR));
-    }
+    let paper = "99.8 % with 3,511 tests from one seed, of tests without a limit on pixels";
+    let one = SeedRequest::Given(vec![CIFAR_SEED]);
+    let job = |seeds| -> Result<Job, BenchError> {
+        Ok(Job {
+            budget: Some(BUDGET_CIFAR),
+            ..few_pixels(shelf, CIFAR, "nc", seeds)?
+        })
+    };
+    let free = Job {
+        radius: Radius::Anywhere,
+        ..job(one.clone())?
+    };
+    println!(
+        "\n== nc of {CIFAR}, seed {CIFAR_SEED}, the paper's setting: any number of pixels a test"
+    );
+    let free = run(free, paper)?;
+    let words = format!(
+        "nc of the CIFAR-10 network, seed {CIFAR_SEED}, any number of pixels: {:.3} % (at least {NC_CIFAR} %)",
+        free.percent()
+    );
+    let mut verdicts = vec![Verdict::new(words, free.percent() >= NC_CIFAR)];
+    let limited = Job {
+        proofs: true,
+        ..job(one)?
+    };
+    let limited = ended(&format!("nc of {CIFAR}, seed {CIFAR_SEED}"), limited, paper)?;
+    print_shares(&limited);
+    let words = format!("{SEEDS_CIFAR} seeds");
+    let several = job(SeedRequest::First(SEEDS_CIFAR))?;
+    let several = ended(&format!("nc of {CIFAR}, {words}"), several, paper)?;
+    let what = format!("nc of the CIFAR-10 network, {words}");
+    verdicts.push(at_least(&what, of_feasible(&several), NC_CIFAR));
     Ok(verdicts)
+}
+
+/// Both shares: of all, and of what is not proven to be out of reach.
+fn print_shares(ended: &Ended) {
+    let counted = ended.summary.requirements;
+    println!(
+        "{:.3} % of all; {:.3} % of those not proven to be out of reach ({} are); {} are neither covered nor proven",
+        ended.percent(),
+        of_feasible(ended),
+        counted.infeasible,
+        counted.unresolved
+    );
 }
 
 /// Neuron boundaries of the paper's MNIST network; what is proven to be out of reach is not counted.

@@ -1,7 +1,9 @@
 //! How steep networks are near images: random pairs, the paper's compass search and ours, beside each other and
 //! beside the certified upper bound.
 //!
-//! The paper's experiment: the logit of the label, an L-infinity box of 0.1, the L2 norm in the ratio.
+//! The paper's experiment: the logit of the label, an L-infinity box of 0.1, the L2 norm in the ratio; 1,000,000 random pairs
+//! an image. Random pairs and compass search get as many executions as there is time for, the same number for every
+//! image, and that number is printed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,11 +32,16 @@ const BETTER: f64 = 1.7;
 pub struct Plan {
     /// Images of each network.
     pub images: usize,
-    /// Random pairs an image.
+    /// Most random pairs an image.
     pub random_pairs: usize,
-    /// Seconds that proofs get for each network.
-    pub proofs: f64,
+    /// Seconds that random pairs, compass search and proofs get, each, for each network.
+    pub seconds: f64,
 }
+
+/// Executions whose time is taken.
+const TIMED: usize = 256;
+/// Part of the time that executions get; drawing and comparing inputs take the rest.
+const EXECUTING: f64 = 0.7;
 
 /// A network, and what its certified bound may be, in multiples of the steepest pair, on the median image.
 struct Subject {
@@ -65,9 +72,9 @@ const SUBJECTS: [Subject; 4] = [
 /// Prints the constants of every network whose name contains a text.
 pub fn run(shelf: &Shelf, plan: &Plan, named: &str) -> Result<Vec<Verdict>, BenchError> {
     println!(
-        "\n== slopes near {} images: label's logit, box 0.1, L2 ratio; random {} pairs, compass {COMPASS} and ours \
-         {OURS} executions an image",
-        plan.images, plan.random_pairs
+        "\n== slopes near {} images: label's logit, box 0.1, L2 ratio; at most {} random pairs, {COMPASS} executions of \
+         compass search and {OURS} of ours an image, {} s for each of the first two",
+        plan.images, plan.random_pairs, plan.seconds
     );
     println!("the paper, image 1 of MNIST: random 3.23 (1,000,000 pairs), compass search 10.38");
     print_load();
@@ -101,10 +108,11 @@ fn measure(shelf: &Shelf, plan: &Plan, subject: &Subject) -> Result<Vec<Verdict>
     // The images come first in the data; accuracy over all others is no matter here.
     base.data.limit = Some(LOOKED_AT * plan.images);
     println!("\n{}", subject.model);
+    let affordable = affordable(&prepare(&base)?, plan.seconds);
     let mut columns = Vec::new();
     for (strategy, passes) in [
-        ("random", 2 * plan.random_pairs),
-        ("paper", COMPASS),
+        ("random", affordable.min(2 * plan.random_pairs)),
+        ("paper", affordable.min(COMPASS)),
         // The last: it has the proofs.
         ("cascade", OURS),
     ] {
@@ -113,7 +121,7 @@ fn measure(shelf: &Shelf, plan: &Plan, subject: &Subject) -> Result<Vec<Verdict>
             strategy: strategy.into(),
             proofs: ours && bounded,
             // The search ends by itself long before, so that this is for the proofs.
-            budget: (ours && bounded).then_some(plan.proofs),
+            budget: (ours && bounded).then_some(plan.seconds),
             ..base.clone()
         };
         let start = Instant::now();
@@ -136,6 +144,24 @@ fn measure(shelf: &Shelf, plan: &Plan, subject: &Subject) -> Result<Vec<Verdict>
         columns.push(regions);
     }
     Ok(judge(subject, &columns[1], &columns[2]))
+}
+
+/// How many executions an image there is time for.
+fn affordable(prepared: &Prepared, seconds: f64) -> usize {
+    let seeds: Vec<&[f32]> = prepared.seeds.iter().collect();
+    let batch: Vec<f32> = seeds
+        .iter()
+        .cycle()
+        .take(TIMED)
+        .copied()
+        .flatten()
+        .copied()
+        .collect();
+    prepared.network.logits(&batch);
+    let start = Instant::now();
+    prepared.network.logits(&batch);
+    let each = start.elapsed().as_secs_f64() / TIMED as f64;
+    (EXECUTING * seconds / each / seeds.len().max(1) as f64) as usize
 }
 
 fn name(strategy: &str) -> &str {

@@ -187,6 +187,9 @@ pub enum Tree {
     Split(Split),
     /// No more splits.
     Leaf(Leaf),
+    /// No more splits: at most three inputs move here, and bounds by lines that go forward from them show it. Which
+    /// conditions of the case are added up, and with which positive factors.
+    Forward(Vec<(u32, f32)>),
     /// A proof of its own, about executions and not about real numbers: run at the corner that is best
     /// for a sum of inputs, the network does not meet the condition.
     Corner,
@@ -197,7 +200,7 @@ impl Tree {
     pub fn leaf(&self) -> Option<&Leaf> {
         match self {
             Self::Leaf(leaf) => Some(leaf),
-            Self::Split(_) | Self::Corner => None,
+            Self::Split(_) | Self::Forward(_) | Self::Corner => None,
         }
     }
 }

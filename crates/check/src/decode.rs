@@ -181,15 +181,21 @@ fn proof(reader: &mut Reader<'_>, names: &Names<'_>) -> Result<Proof, Rejection>
                 most: reader.index()?,
                 positions: positions(reader)?,
             })),
+            5 => factors(reader).map(Tree::Forward),
             _ => Err(Rejection::Format("an unknown kind of node".into())),
         })
         .collect()
 }
 
+/// Conditions, and what each is multiplied by.
+fn factors(reader: &mut Reader<'_>) -> Result<Vec<(u32, f32)>, Rejection> {
+    let count = reader.length(5)?;
+    let factors = (0..count).map(|_| Ok((reader.index()?, reader.single()?)));
+    factors.collect()
+}
+
 fn leaf(reader: &mut Reader<'_>, names: &Names<'_>) -> Result<Leaf, Rejection> {
-    let factors = reader.length(5)?;
-    let factors = (0..factors).map(|_| Ok((reader.index()?, reader.single()?)));
-    let factors = factors.collect::<Result<_, Rejection>>()?;
+    let factors = factors(reader)?;
     let count = reader.length(2)?;
     let mut slopes = Vec::with_capacity(count);
     let mut last = Unit {

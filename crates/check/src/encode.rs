@@ -90,7 +90,9 @@ impl<'a> Names<'a> {
                     nodes.insert(unit.node);
                 }
                 Tree::Leaf(leaf) => nodes.extend(leaf.slopes.iter().map(|(unit, _)| unit.node)),
-                Tree::Split(Split::Input { .. } | Split::Changes { .. }) | Tree::Corner => {}
+                Tree::Split(Split::Input { .. } | Split::Changes { .. })
+                | Tree::Forward(_)
+                | Tree::Corner => {}
             }
         }
         Self::of(nodes, network)
@@ -190,6 +192,10 @@ fn write_proof(out: &mut Writer, proof: &Proof, names: &Names<'_>) {
                 out.count((*element).into());
                 out.double(*at);
             }
+            Tree::Forward(factors) => {
+                out.byte(5);
+                write_factors(out, factors);
+            }
             Tree::Corner => out.byte(3),
             Tree::Split(Split::Changes { positions, most }) => {
                 out.byte(4);
@@ -206,12 +212,16 @@ fn write_proof(out: &mut Writer, proof: &Proof, names: &Names<'_>) {
     }
 }
 
-fn write_leaf(out: &mut Writer, leaf: &Leaf, names: &Names<'_>) {
-    out.count(leaf.factors.len() as u64);
-    for &(atom, factor) in &leaf.factors {
+fn write_factors(out: &mut Writer, factors: &[(u32, f32)]) {
+    out.count(factors.len() as u64);
+    for &(atom, factor) in factors {
         out.count(atom.into());
         out.single(factor);
     }
+}
+
+fn write_leaf(out: &mut Writer, leaf: &Leaf, names: &Names<'_>) {
+    write_factors(out, &leaf.factors);
     // Units in ascending order, so that most differ from the one before by little.
     out.count(leaf.slopes.len() as u64);
     let slopes = leaf.slopes.iter();

@@ -8,6 +8,7 @@ use crate::accepted::{Accepted, Bound};
 use crate::bounds::cone::Cone;
 use crate::bounds::context::Context;
 use crate::bounds::corner;
+use crate::bounds::forward_leaves::ForwardProblem;
 use crate::bounds::leaf::Judge;
 use crate::certificate::{Certificate, Changes, Entry, Proof, Region, Tree};
 use crate::digest::Digest;
@@ -185,6 +186,9 @@ pub(crate) fn parse(text: &str, signature: &Signature) -> Result<Requirement, St
     set.get(0).map_err(|e| e.to_string())
 }
 
+/// An entry, by number, and what comes of one of its alternatives.
+type Judged = (usize, Result<Bound, Rejection>);
+
 /// All entries over one region.
 struct Scope<'a> {
     network: &'a Network,
@@ -226,6 +230,15 @@ impl Scope<'_> {
             }
         }
         for (region, members) in boxes {
+            let (forward, members): (Vec<_>, Vec<_>) = members
+                .into_iter()
+                .partition(|&(entry, case)| self.goes_forward(entry, case));
+            for (entry, found) in self.check_forward(region, &questions, &forward)? {
+                join(&mut bounds[entry], found);
+            }
+            if members.is_empty() {
+                continue;
+            }
             let mut context = Context::new(self.network, region, self.until);
             let atoms = members.iter().map(|&(e, c)| &questions[e][c].atoms[..]);
             let targets: Vec<Element> = atoms.flat_map(|a| elements(self.network, a)).collect();
@@ -236,7 +249,7 @@ impl Scope<'_> {
                     reason: e.to_string(),
                 },
             })?;
-            let found: Vec<(usize, Result<Bound, Rejection>)> = members
+            let found: Vec<Judged> = members
                 .par_iter()
                 .map(|&(entry, case)| {
                     if self.until.is_over() {
@@ -254,6 +267,54 @@ impl Scope<'_> {
             }
         }
         Ok(bounds)
+    }
+
+    /// Whether the leaves of a tree are bounded by lines that go forward.
+    fn goes_forward(&self, entry: usize, case: usize) -> bool {
+        let proof = &self.proofs(&self.certificate.entries[entry])[case];
+        proof.iter().any(|node| matches!(node, Tree::Forward(_)))
+    }
+
+    /// Alternatives over one box whose trees have such leaves, together.
+    fn check_forward(
+        &self,
+        region: &Region,
+        questions: &[Vec<Case>],
+        members: &[(usize, usize)],
+    ) -> Result<Vec<Judged>, Rejection> {
+        let Some(&(first, _)) = members.first() else {
+            return Ok(Vec::new());
+        };
+        let Some(changes) = &region.changes else {
+            let reason = "lines go forward from inputs where any number of them may change";
+            let wrong = |&(entry, case)| (entry, Err(self.wrong(entry, case, reason)));
+            return Ok(members.iter().map(wrong).collect());
+        };
+        let cases: Vec<&Case> = members.iter().map(|&(e, c)| &questions[e][c]).collect();
+        let problem = ForwardProblem::new(self.network, (region, changes), &cases, self.until);
+        let problem = problem.map_err(|e| match e {
+            Unsupported::Time => Rejection::Time,
+            e => Rejection::Question {
+                entry: first,
+                reason: e.to_string(),
+            },
+        })?;
+        let proofs = members
+            .iter()
+            .map(|&(e, c)| &self.proofs(&self.certificate.entries[e])[c]);
+        let found = problem.judge(&proofs.collect::<Vec<_>>(), self.until);
+        if self.until.is_over() {
+            return Err(Rejection::Time);
+        }
+        let each = members.iter().zip(cases).zip(found);
+        let each = each.map(|((&(entry, case), question), bound)| {
+            let bound = bound.and_then(|bound| ruled_out(question, bound));
+            (
+                entry,
+                bound.map_err(|reason| self.wrong(entry, case, &reason)),
+            )
+        });
+        Ok(each.collect())
     }
 
     fn proofs<'c>(&self, entry: &'c Entry) -> &'c [Proof] {
@@ -295,7 +356,11 @@ fn refute(context: &Context<'_>, case: &Case, proof: &Proof) -> Result<Bound, St
         };
     }
     let judge = Judge::new(context, &cone, &case.atoms);
-    let bound = judge.judge(proof)?;
+    ruled_out(case, judge.judge(proof)?)
+}
+
+/// The bound of an alternative, if it shows that nothing meets it.
+fn ruled_out(case: &Case, bound: Bound) -> Result<Bound, String> {
     // A sum of conditions of which one is strict cannot be 0 either; none is made use of.
     if bound.value < 0.0 {
         // How far the executed answer is from its real value is not bounded.

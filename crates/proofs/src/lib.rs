@@ -24,6 +24,7 @@ mod lanes;
 mod lines;
 mod moving;
 mod objective;
+mod one_change;
 mod pass;
 mod phases;
 mod program;

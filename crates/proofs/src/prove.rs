@@ -21,6 +21,7 @@ use crate::inputs;
 use crate::knowledge::Knowledge;
 use crate::lanes::LANES;
 use crate::objective::{Condition, elements, program_of};
+use crate::one_change;
 use crate::phases::{self, Effort, End};
 use crate::program::Program;
 
@@ -121,6 +122,11 @@ pub fn prove(
         let head = network.head().kind().unwrap_or_default();
         return more.map(Verdict::Witness).ok_or(Unsupported::Answer(head));
     }
+    match one_change(network, model, requirement, &alternatives, region, limits) {
+        Ok(None) => {}
+        Ok(Some(verdict)) => return Ok(verdict),
+        Err(reason) => return or_open(reason),
+    }
     let mut scenes = Vec::new();
     for members in boxes(&alternatives) {
         let cases: Vec<&Case> = members.iter().map(|&m| &alternatives[m]).collect();
@@ -157,12 +163,25 @@ pub fn prove(
             }
         }
     }
+    let proofs = proofs.into_iter().flatten().collect();
+    Ok(accept(network, model, requirement, region, proofs, limits))
+}
+
+/// What the checker says to proofs of all alternatives.
+fn accept(
+    network: &Network,
+    model: &Digest,
+    requirement: &Requirement,
+    region: &Region,
+    proofs: Vec<Proof>,
+    limits: &ProofLimits<'_>,
+) -> Verdict {
     let certificate = Certificate {
         model: *model,
         regions: vec![region.clone()],
         entries: vec![Entry {
             requirement: requirement.to_string(),
-            proofs: vec![proofs.into_iter().flatten().collect()],
+            proofs: vec![proofs],
         }],
     };
     let expectation = Expectation {
@@ -171,11 +190,58 @@ pub fn prove(
         requirements: None,
     };
     let checked = check_until(network, &certificate, &expectation, limits.until());
-    Ok(match checked {
+    match checked {
         Ok(accepted) => Verdict::Infeasible(Box::new(accepted)),
         // What the checker does not accept is not claimed.
         Err(_) => Verdict::Open { bound: 0.0 },
-    })
+    }
+}
+
+/// The verdict where one position of a large network changes; none elsewhere.
+pub(crate) fn one_change(
+    network: &Network,
+    model: &Digest,
+    requirement: &Requirement,
+    alternatives: &[Case],
+    region: &Region,
+    limits: &ProofLimits<'_>,
+) -> Result<Option<Verdict>, Unsupported> {
+    let cases: Vec<&Case> = alternatives.iter().collect();
+    let together = boxes(alternatives).len() == 1;
+    let hopeless = cases.iter().any(|case| case.atoms.is_empty());
+    if !together || hopeless || !one_change::applies(network, &cases, limits.until())? {
+        return Ok(None);
+    }
+    if limits.nodes == 0 {
+        return Ok(Some(Verdict::Open {
+            bound: f64::INFINITY,
+        }));
+    }
+    let Some(problem) = one_change::problem(network, &cases, limits.until())? else {
+        return Ok(None);
+    };
+    let goal = requirement.goal();
+    let each = alternatives.iter();
+    let executors: Vec<Executor<'_>> = each
+        .map(|case| Executor::new(network, &goal, case, limits.tolerance))
+        .collect();
+    let all: Vec<usize> = (0..network.input_elements()).collect();
+    let effort = Effort {
+        nodes: limits.nodes,
+        below: BELOW,
+        until: limits.until(),
+        spent: limits.spent.unwrap_or(&NOBODY),
+    };
+    let confirm = |case: usize, point: &[f64]| executors[case].confirm(&all, point);
+    let answer = one_change::refute(&problem, &cases, &effort, &confirm);
+    Ok(Some(match answer {
+        one_change::Answer::Refuted(proofs) => {
+            drop(problem);
+            accept(network, model, requirement, region, proofs, limits)
+        }
+        one_change::Answer::Witness(input) => Verdict::Witness(input),
+        one_change::Answer::Open(bound) => Verdict::Open { bound },
+    }))
 }
 
 /// Being late leaves a requirement open; other reasons are beyond time.

@@ -12,7 +12,7 @@ use crate::batch::{BatchLimits, Prover, add};
 use crate::cell::Cells;
 use crate::confirm::inside;
 use crate::joint::{self, Joint, Jointly};
-use crate::prove::{ProofLimits, Verdict, prove};
+use crate::prove::{ProofLimits, Verdict, one_change, prove};
 use crate::sufficient_conditions::{exists, shown, sufficient_conditions};
 use crate::thresholds::{FailedAttempts, Thresholds};
 
@@ -141,6 +141,7 @@ impl<'a> RegionProver<'a> {
         };
         let mut vain = FailedAttempts::default();
         let mut open = self.not_shown(requirements, &mut decided);
+        self.of_one_change(requirements, &mut open, limits, &mut decided);
         let (asked_of_logits, replaced) = self.on_logits(requirements, &mut decided);
         for _ in 0..CHOICES {
             let asked = self.conditions(&asked_of_logits, &open, limits, &mut vain, &mut decided);
@@ -162,6 +163,60 @@ impl<'a> RegionProver<'a> {
             *bound = None;
         }
         decided
+    }
+
+    /// Requirements on what a whole large network computes, where one position changes: each is proven as a whole
+    /// and taken from those that are open, since bounds of single conditions over the whole region cost far
+    /// more there.
+    fn of_one_change(
+        &self,
+        requirements: &[Requirement],
+        open: &mut Vec<usize>,
+        limits: &ProverLimits<'_>,
+        decided: &mut Decided,
+    ) {
+        let region = self.prover.region();
+        let changes = region.changes.as_ref();
+        if changes.is_none_or(|changes| changes.allowed != 1) {
+            return;
+        }
+        let maximum = self.proof_limits(limits);
+        open.retain(|&r| {
+            let requirement = &requirements[r];
+            if !is_compound(requirement) || limits.conditions.is_over() {
+                return true;
+            }
+            let Ok(alternatives) = cases(requirement, self.network, region) else {
+                return true;
+            };
+            let (network, model) = (self.network, self.model);
+            match one_change(network, model, requirement, &alternatives, region, &maximum) {
+                Ok(None) => true,
+                Ok(Some(verdict)) => {
+                    decided.take(r, Ok(verdict));
+                    false
+                }
+                // There was no time for it.
+                Err(Unsupported::Time) => false,
+                Err(why) => {
+                    decided.take(r, Err(why));
+                    false
+                }
+            }
+        });
+    }
+
+    fn proof_limits<'l>(&'l self, limits: &ProverLimits<'l>) -> ProofLimits<'l> {
+        ProofLimits {
+            nodes: limits.nodes,
+            work: limits.conditions.work,
+            deadline: limits.conditions.deadline,
+            interrupt: limits.conditions.interrupt,
+            // The search before this one has looked for witnesses long enough.
+            attacks: 0,
+            spent: Some(&self.nodes),
+            ..ProofLimits::default()
+        }
     }
 
     /// Nothing shown yet of the region.
@@ -344,16 +399,7 @@ impl<'a> RegionProver<'a> {
         decided: &mut Decided,
     ) {
         let region = self.prover.region();
-        let maximum = ProofLimits {
-            nodes: limits.nodes,
-            work: limits.conditions.work,
-            deadline: limits.conditions.deadline,
-            interrupt: limits.conditions.interrupt,
-            // The search before this one has looked for witnesses long enough.
-            attacks: 0,
-            spent: Some(&self.nodes),
-            ..ProofLimits::default()
-        };
+        let maximum = self.proof_limits(limits);
         let verdicts: Vec<Option<Result<Verdict, Unsupported>>> = left
             .par_iter()
             .map(|&r| {
@@ -375,13 +421,23 @@ impl<'a> RegionProver<'a> {
             })
             .collect();
         for (r, verdict) in left.into_iter().zip(verdicts) {
-            match verdict {
-                Some(Ok(Verdict::Infeasible(found))) => add(&mut decided.accepted, *found),
-                Some(Ok(Verdict::Witness(input))) => decided.witnesses.push(input),
-                Some(Ok(Verdict::Open { bound })) => decided.bounds[r] = Some(bound),
-                None => {}
-                Some(Err(why)) => decided.reasons[r] = Some(why.to_string()),
+            if let Some(verdict) = verdict {
+                decided.take(r, verdict);
             }
+        }
+    }
+}
+
+impl Decided {
+    /// Takes over how a requirement that was proven as a whole ended.
+    fn take(&mut self, requirement: usize, verdict: Result<Verdict, Unsupported>) {
+        match verdict {
+            Ok(Verdict::Infeasible(found)) => add(&mut self.accepted, *found),
+            Ok(Verdict::Witness(input)) => self.witnesses.push(input),
+            Ok(Verdict::Open { bound }) => {
+                self.bounds[requirement] = Some(bound).filter(|bound| bound.is_finite());
+            }
+            Err(why) => self.reasons[requirement] = Some(why.to_string()),
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) struct Growing {
 enum Node {
     Open,
     Leaf(Leaf),
+    Forward(Vec<(u32, f32)>),
     Split(Split, [usize; 2]),
 }
 
@@ -26,6 +27,11 @@ impl Growing {
     /// Closes a part.
     pub fn close(&mut self, at: usize, leaf: Leaf) {
         self.nodes[at] = Node::Leaf(leaf);
+    }
+
+    /// Closes a part by lines that go forward, with the factors of its conditions.
+    pub fn close_forward(&mut self, at: usize, factors: Vec<(u32, f32)>) {
+        self.nodes[at] = Node::Forward(factors);
     }
 
     /// Cuts a part in two; where the two are.
@@ -44,6 +50,7 @@ impl Growing {
         while let Some(at) = pending.pop() {
             match std::mem::replace(&mut self.nodes[at], Node::Open) {
                 Node::Leaf(leaf) => proof.push(Tree::Leaf(leaf)),
+                Node::Forward(factors) => proof.push(Tree::Forward(factors)),
                 Node::Split(split, [first, second]) => {
                     proof.push(Tree::Split(split));
                     pending.extend([second, first]);

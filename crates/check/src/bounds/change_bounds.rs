@@ -24,16 +24,16 @@ const PARTS: f64 = 8.0;
 /// What parts of a region have in common.
 pub(crate) struct AtCentre {
     /// An enclosure of every variable at the centre.
-    values: Vec<[f64; 2]>,
+    pub values: Vec<[f64; 2]>,
     /// For each step of sums, its terms by the variable that they are multiples of.
-    columns: Vec<Columns>,
+    pub columns: Vec<Columns>,
     /// For each sum, the curve of the next step that alone reads it, if that is so.
     readers: Vec<Option<u32>>,
 }
 
 /// Terms of sums, by variable.
 #[derive(Default)]
-struct Columns {
+pub(crate) struct Columns {
     starts: Vec<u32>,
     /// Sums and weights.
     terms: Vec<(u32, f64)>,
@@ -60,7 +60,7 @@ impl Columns {
     }
 
     /// The sums that a variable before them occurs in.
-    fn of_variable(&self, variable: usize) -> &[(u32, f64)] {
+    pub fn of_variable(&self, variable: usize) -> &[(u32, f64)] {
         let end = self.starts.get(variable + 1);
         end.map_or(&[], |&end| {
             &self.terms[self.starts[variable] as usize..end as usize]

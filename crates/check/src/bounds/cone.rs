@@ -173,6 +173,16 @@ impl Cone {
         targets: &[Element],
         until: Until<'_>,
     ) -> Result<Self, Unsupported> {
+        Self::of_at_most(network, targets, MAX_TERMS, until)
+    }
+
+    /// The cone of some elements, if it has no more coefficients than this.
+    pub fn of_at_most(
+        network: &Network,
+        targets: &[Element],
+        max_terms: usize,
+        until: Until<'_>,
+    ) -> Result<Self, Unsupported> {
         let needed = needed(network, targets, until)?;
         let mut builder = Builder {
             network,
@@ -186,6 +196,7 @@ impl Cone {
             },
             terms: 0,
             until,
+            max_terms,
         };
         for (&value, elements) in &needed {
             if network.origin(value) == Origin::Input {
@@ -223,6 +234,7 @@ struct Builder<'a> {
     cone: Cone,
     terms: usize,
     until: Until<'a>,
+    max_terms: usize,
 }
 
 impl Builder<'_> {
@@ -268,7 +280,7 @@ impl Builder<'_> {
                         });
                         sums.push(terms, row.constant);
                     }
-                    if self.terms + sums.from.len() > MAX_TERMS {
+                    if self.terms + sums.from.len() > self.max_terms {
                         return Err(Unsupported::Size);
                     }
                 }
@@ -296,7 +308,7 @@ impl Builder<'_> {
 
     fn sums(&mut self, sums: Sums) -> Result<(), Unsupported> {
         self.terms += sums.from.len();
-        if self.terms > MAX_TERMS {
+        if self.terms > self.max_terms {
             return Err(Unsupported::Size);
         }
         self.cone.variables += sums.len();

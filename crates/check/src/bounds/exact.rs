@@ -2,6 +2,7 @@
 //! subnormal or cancel each other, so that a rounding in the wrong direction shows.
 
 mod executions;
+mod forward;
 mod leaves;
 mod units;
 

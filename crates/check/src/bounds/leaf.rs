@@ -147,6 +147,9 @@ impl<'a> Judge<'a> {
     /// executions; or what is wrong.
     pub fn judge(&self, proof: &Proof) -> Result<Bound, String> {
         let seconds = second_halves(proof)?;
+        if proof.iter().any(|node| matches!(node, Tree::Forward(_))) {
+            return Err("a tree has leaves of two kinds".into());
+        }
         let splits_inputs = proof.iter().any(|node| {
             matches!(
                 node,
@@ -210,7 +213,7 @@ impl<'a> Judge<'a> {
     fn halves(&self, part: &mut Part<'_>) -> Result<Vec<Pending>, String> {
         let (first, second) = (part.at + 1, part.second);
         match part.node {
-            Tree::Leaf(_) | Tree::Corner => Ok(Vec::new()),
+            Tree::Leaf(_) | Tree::Forward(_) | Tree::Corner => Ok(Vec::new()),
             Tree::Split(Split::Phase(unit)) => {
                 let known = self.numbers.get(unit).copied();
                 let unit = known.ok_or("a split names a unit that does not matter here")?;
@@ -570,7 +573,7 @@ fn confine(cone: &Cone, atoms: &[Atom], bounds: &mut [[f64; 2]]) -> bool {
 }
 
 /// For each split of a tree in depth-first order, where its second half begins.
-fn second_halves(proof: &Proof) -> Result<Vec<usize>, String> {
+pub(super) fn second_halves(proof: &Proof) -> Result<Vec<usize>, String> {
     let mut seconds = vec![0; proof.len()];
     // Splits whose second half is still to come, innermost last.
     let mut open: Vec<usize> = Vec::new();
@@ -582,7 +585,7 @@ fn second_halves(proof: &Proof) -> Result<Vec<usize>, String> {
         match node {
             Tree::Split(_) => open.push(at),
             Tree::Corner => return Err("a corner is a proof of its own".into()),
-            Tree::Leaf(_) => match open.pop() {
+            Tree::Leaf(_) | Tree::Forward(_) => match open.pop() {
                 Some(split) => seconds[split] = at + 1,
                 None => finished = true,
             },

@@ -11,5 +11,7 @@ pub(crate) mod corner;
 #[cfg(test)]
 mod exact;
 pub(crate) mod float;
+pub(crate) mod forward;
+pub(crate) mod forward_leaves;
 pub(crate) mod leaf;
 pub(crate) mod lines;

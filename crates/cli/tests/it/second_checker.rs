@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use deepconcolic_check::{Certificate, Split, Tree, hex, sha256};
+use deepconcolic_check::{Certificate, Expectation, Split, Tree, check, hex, sha256};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 use tempfile::TempDir;
@@ -349,5 +349,169 @@ fn the_second_checker_agrees_on_the_neurons_that_a_run_calls_infeasible() {
             "{said}"
         );
         assert!(!said.contains("0 of "), "{said}");
+    }
+}
+
+/// A run of a small network, its folder.
+fn run(bed: &TempDir, name: &str, subject: [&str; 3], more: &[&str]) -> PathBuf {
+    let folder = bed.path().join(name);
+    let out = ["--quiet", "--out", folder.to_str().unwrap()];
+    let output = deepconcolic(&[&["run"], &subject[..], more, &out].concat());
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    folder
+}
+
+/// Flips a bit of every certificate of a run and seals it again.
+fn tampered(folder: &Path, at: impl Fn(&[u8]) -> usize) {
+    for entry in std::fs::read_dir(folder.join("certificates")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(bytes.len() - 32);
+        let at = at(&bytes);
+        bytes[at] ^= 2;
+        let seal = sha256(&bytes);
+        bytes.extend(seal);
+        std::fs::write(&path, bytes).unwrap();
+    }
+}
+
+const IMAGES: [&str; 3] = [
+    "testdata/cnn_nhwc.onnx",
+    "--data",
+    "testdata/data_images.npz",
+];
+
+/// A run in which one pixel may change.
+fn run_of_one_pixel(bed: &TempDir, criterion: &str, seeds: &str) -> PathBuf {
+    let flags = ["--criterion", criterion, "--norm", "l0", "--radius", "1"];
+    let more = ["--seeds", seeds, "--max-executions", "200000"];
+    run(bed, criterion, IMAGES, &[&flags[..], &more].concat())
+}
+
+#[test]
+fn the_second_checker_agrees_on_runs_in_which_few_positions_change() {
+    let Some(python) = python() else { return };
+    let bed = TempDir::new().unwrap();
+    let neurons = run_of_one_pixel(&bed, "nc", "2");
+    let (first, second, said) = verdicts(python, &neurons);
+    assert_eq!((first, second), (0, 0), "{said}");
+    let follow = "infeasible requirements follow in real arithmetic in each of 2 boxes";
+    assert!(said.contains(follow) && !said.contains("\n0 of "), "{said}");
+    let safety = run_of_one_pixel(&bed, "safety", "4");
+    let (first, second, said) = verdicts(python, &safety);
+    assert_eq!((first, second), (0, 0), "{said}");
+    assert!(!said.contains(" 0 leaves"), "{said}");
+    // Three changes, where one was proven.
+    tampered(&safety, |bytes| {
+        let ends = bytes.windows(8).position(|w| w == 1.0f64.to_le_bytes());
+        // The upper ends of the 64 elements are all 1; behind them the kind of region and the number of changes.
+        ends.unwrap() + 8 * 64 + 1
+    });
+    assert_both(python, &safety, 1, "another number of changes");
+}
+
+/// A tree in which every position stands alone, each leaf bounded by lines that go forward.
+fn one_by_one(positions: &[u32], factors: &[(u32, f32)], proof: &mut Vec<Tree>) {
+    if let [_] = positions {
+        proof.push(Tree::Forward(factors.to_vec()));
+        return;
+    }
+    let (first, second) = positions.split_at(positions.len() / 2);
+    proof.push(Tree::Split(Split::Changes {
+        positions: first.to_vec(),
+        most: 0,
+    }));
+    one_by_one(second, factors, proof);
+    one_by_one(first, factors, proof);
+}
+
+/// Puts such trees in the place of all that a run's certificates have.
+fn with_lines(folder: &Path, network: &Network, factors: &[(u32, f32)]) {
+    for entry in std::fs::read_dir(folder.join("certificates")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        let mut certificate = Certificate::from_bytes(&bytes, network).unwrap();
+        let changes = certificate.regions[0].changes.as_ref().unwrap();
+        let mut positions = changes.positions.to_vec();
+        positions.sort_unstable();
+        positions.dedup();
+        for proof in certificate
+            .entries
+            .iter_mut()
+            .flat_map(|entry| entry.proofs.iter_mut().flatten())
+        {
+            proof.clear();
+            one_by_one(&positions, factors, proof);
+        }
+        std::fs::write(&path, certificate.to_bytes(network)).unwrap();
+    }
+}
+
+#[test]
+fn both_checkers_judge_lines_that_go_forward() {
+    let Some(python) = python() else { return };
+    let bed = TempDir::new().unwrap();
+    let folder = run_of_one_pixel(&bed, "nc", "2");
+    let network = deepconcolic_formats::load(&project().join(IMAGES[0]), &LoadOptions::default());
+    let network = network.unwrap().network;
+    // Whether certificates have the hashes that run.json names is not what is asked here.
+    let accepts = |what: &str, expected: bool| {
+        let path = folder.join("certificates");
+        for entry in std::fs::read_dir(path).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let certificate = Certificate::from_bytes(&bytes, &network).unwrap();
+            let expectation = Expectation {
+                model: &certificate.model,
+                regions: None,
+                requirements: None,
+            };
+            let verdict = check(&network, &certificate, &expectation);
+            assert_eq!(verdict.is_ok(), expected, "{what}: {verdict:?}");
+        }
+        let (_, second, said) = verdicts(python, &folder);
+        assert_eq!(second, i32::from(!expected), "{what}: {said}");
+    };
+    with_lines(&folder, &network, &[(0, 1.0)]);
+    accepts("lines", true);
+    with_lines(&folder, &network, &[]);
+    accepts("no factors", false);
+    with_lines(&folder, &network, &[(0, -1.0)]);
+    accepts("a factor below 0", false);
+}
+
+#[test]
+fn the_second_checker_agrees_on_how_steep_a_network_is_at_most() {
+    let Some(python) = python() else { return };
+    let bed = TempDir::new().unwrap();
+    let rows = ["testdata/mlp.onnx", "--data", "testdata/data_mlp.npz"];
+    for norm in ["l2", "linf", "l1"] {
+        let flags = [
+            "--criterion",
+            "lipschitz",
+            "--radius",
+            "0.1",
+            "--ratio-norm",
+            norm,
+        ];
+        let flags = [&flags[..], &["--seeds", "3", "--max-executions", "6000"]].concat();
+        let folder = run(&bed, norm, rows, &flags);
+        let (first, second, said) = verdicts(python, &folder);
+        assert_eq!((first, second), (0, 0), "{norm}: {said}");
+        assert!(
+            said.contains("3 of 3 bounds of how steep"),
+            "{norm}: {said}"
+        );
+        // Another bound: the double after the norm's name.
+        tampered(&folder, |bytes| {
+            let name = [&[norm.len() as u8], norm.as_bytes()].concat();
+            let at = bytes.windows(name.len()).rposition(|w| w == name);
+            at.unwrap() + name.len() + 6
+        });
+        let (first, second, said) = verdicts(python, &folder);
+        assert_eq!((first, second), (1, 1), "{norm}: {said}");
     }
 }

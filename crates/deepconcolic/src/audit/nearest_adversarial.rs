@@ -14,7 +14,7 @@ use super::RunFindings;
 use super::beside::{entries, pictures};
 use super::opened::Opened;
 use super::origins::Origins;
-use crate::conclude::certified_distance::{another_answer, box_round, is_above_largest_change};
+use crate::conclude::certified_distance::{another_answer, is_provable, region_round};
 use crate::conclude::nearest_adversarial::{JudgedInputs, attacked_seeds, enter, predictions};
 use crate::error::Error;
 use crate::folder;
@@ -251,13 +251,13 @@ impl<'a> Rows<'a> {
             dir,
             ..
         } = self.opened;
-        if !is_above_largest_change(space.norm) {
-            return Err("a norm that boxes say nothing of".into());
+        if !is_provable(space.norm) {
+            return Err("a norm that proofs say nothing of".into());
         }
         let root = self.root(row).ok_or("no seed of the run")?;
         let departure = decision.departure(&network.logits(root))?;
         let bound = self.claimed.bound[row];
-        let region = box_round(space, root, bound).ok_or("no input that near")?;
+        let region = region_round(space, root, bound).ok_or("no input that near")?;
         let requirement = another_answer(network, &departure).to_string();
         let expectation = Expectation {
             model: digest,

@@ -1,12 +1,13 @@
 //! How near to a seed another answer can be: radii for which a proof shows that no input of the domain has one.
 //!
-//! Proofs are about boxes. A box of the domain with so many widths on either side of the seed holds every input that is
-//! at most so far from it in L-infinity, and so in every norm that no single element's change exceeds: L2 and L1
-//! distances are never below the L-infinity distance.
+//! Proofs are about boxes, or about inputs of a box that differ from the seed in few positions. A box of the domain with so many
+//! widths on either side of the seed holds every input that is at most so far from it in L-infinity, and so in every norm
+//! that no single element's change exceeds: L2 and L1 distances are never below the L-infinity distance. In L0 a
+//! proof says that one pixel is not enough.
 
 use std::time::Instant;
 
-use deepconcolic_check::{Digest, Region, regions};
+use deepconcolic_check::{Accepted, Digest, Region, regions};
 use deepconcolic_criteria::Departure;
 use deepconcolic_geometry::{Extent, Norm, SearchSpace};
 use deepconcolic_language::{Input, Inputs, Quantifier, Requirement};
@@ -18,6 +19,8 @@ const HALVINGS: usize = 5;
 /// How far one proof goes: parts of the box, and parts times coefficients of the network.
 const NODES: usize = 400;
 const WORK: usize = 40_000_000;
+/// Most changes that are tried in L0: with one, a proof takes as many parts as there are positions, with two their square.
+const CHANGES: f64 = 1.0;
 
 /// A seed, and what another answer is.
 #[derive(Clone, Copy)]
@@ -43,15 +46,25 @@ pub struct CertifiedDistance {
     pub nearer: Option<Vec<f32>>,
 }
 
-/// Whether distances of a norm are never below those of L-infinity, in which boxes are balls.
-pub fn is_above_largest_change(norm: Norm) -> bool {
-    norm.convex().is_ok()
+/// Whether proofs say something of the distances of a norm: it counts changes, or its distances are never below those of
+/// L-infinity, in which boxes are balls.
+pub fn is_provable(norm: Norm) -> bool {
+    counts_changes(norm) || norm.convex().is_ok()
 }
 
-/// The box that holds every input of the domain within a distance of a seed.
-pub fn box_round(space: &SearchSpace, root: &[f32], distance: f64) -> Option<Region> {
+fn counts_changes(norm: Norm) -> bool {
+    norm.changes(1.0).is_some()
+}
+
+/// A region of proofs that holds every input of the domain within a distance of a seed.
+pub fn region_round(space: &SearchSpace, root: &[f32], distance: f64) -> Option<Region> {
+    let norm = if counts_changes(space.norm) {
+        space.norm
+    } else {
+        Norm::LINF
+    };
     let ball = SearchSpace {
-        norm: Norm::LINF,
+        norm,
         extent: Extent::Balls(distance),
         ..space.clone()
     };
@@ -76,13 +89,64 @@ impl SeedAnswer<'_> {
         found: &[f32],
         deadline: Option<Instant>,
     ) -> CertifiedDistance {
-        let mut certified = CertifiedDistance::default();
-        if !is_above_largest_change(self.space.norm) {
-            return certified;
+        if counts_changes(self.space.norm) {
+            self.certified_count(found, deadline)
+        } else if is_provable(self.space.norm) {
+            self.certified_radius(found, deadline)
+        } else {
+            CertifiedDistance::default()
         }
-        let requirement = another_answer(self.network, self.departure);
+    }
+
+    /// In between, again and again.
+    fn certified_radius(&self, found: &[f32], deadline: Option<Instant>) -> CertifiedDistance {
+        let mut certified = CertifiedDistance::default();
         let units = &self.space.units;
         let (mut low, mut high) = (0.0, Norm::LINF.distance(found, self.root, units));
+        for _ in 0..HALVINGS {
+            let radius = f64::midpoint(low, high);
+            match self.within(radius, deadline) {
+                Some(Verdict::Infeasible(accepted)) => {
+                    low = radius;
+                    certified.bound = Some((radius, self.bytes(&accepted)));
+                }
+                Some(Verdict::Witness(input)) => {
+                    high = radius;
+                    certified.nearer = Some(input);
+                }
+                Some(Verdict::Open { .. }) => high = radius,
+                None => break,
+            }
+        }
+        certified
+    }
+
+    /// One change, then one more, as far as proofs go.
+    fn certified_count(&self, found: &[f32], deadline: Option<Instant>) -> CertifiedDistance {
+        let mut certified = CertifiedDistance::default();
+        let distance = self.space.distance(found, self.root);
+        let mut count = 1.0;
+        while count < distance && count <= CHANGES {
+            match self.within(count, deadline) {
+                Some(Verdict::Infeasible(accepted)) => {
+                    certified.bound = Some((count, self.bytes(&accepted)));
+                }
+                Some(Verdict::Witness(input)) => {
+                    certified.nearer = Some(input);
+                    break;
+                }
+                Some(Verdict::Open { .. }) | None => break,
+            }
+            count += 1.0;
+        }
+        certified
+    }
+
+    /// Whether an input at most so far away has another answer; none if time is up or proofs do not reach the network.
+    fn within(&self, distance: f64, deadline: Option<Instant>) -> Option<Verdict> {
+        if deadline.is_some_and(|end| Instant::now() >= end) {
+            return None;
+        }
         let limits = ProofLimits {
             nodes: NODES,
             work: WORK,
@@ -90,29 +154,12 @@ impl SeedAnswer<'_> {
             deadline,
             ..ProofLimits::default()
         };
-        for _ in 0..HALVINGS {
-            if deadline.is_some_and(|end| Instant::now() >= end) {
-                break;
-            }
-            let radius = f64::midpoint(low, high);
-            let Some(region) = box_round(self.space, self.root, radius) else {
-                break;
-            };
-            match prove(self.network, self.model, &requirement, &region, &limits) {
-                Ok(Verdict::Infeasible(accepted)) => {
-                    low = radius;
-                    let bytes = accepted.certificate().to_bytes(self.network);
-                    certified.bound = Some((radius, bytes));
-                }
-                Ok(Verdict::Witness(input)) => {
-                    high = radius;
-                    certified.nearer = Some(input);
-                }
-                Ok(Verdict::Open { .. }) => high = radius,
-                // A network that proofs do not reach.
-                Err(_) => break,
-            }
-        }
-        certified
+        let requirement = another_answer(self.network, self.departure);
+        let region = region_round(self.space, self.root, distance)?;
+        prove(self.network, self.model, &requirement, &region, &limits).ok()
+    }
+
+    fn bytes(&self, accepted: &Accepted) -> Vec<u8> {
+        accepted.certificate().to_bytes(self.network)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deepconcolic_check::steepness::{
     AcceptedSlope, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem, SlopeSubject,
@@ -54,6 +54,12 @@ impl SlopeLimits<'_> {
 
     fn is_over(&self) -> bool {
         self.until().is_over()
+    }
+
+    /// Whether time would be up if so much more of it were spent.
+    fn is_over_in(&self, more: Duration) -> bool {
+        let late = |end: Instant| Instant::now() + more >= end;
+        self.is_over() || self.deadline.is_some_and(late)
     }
 }
 
@@ -254,9 +260,10 @@ impl Search<'_> {
         }
         let plain = by_magnitudes(&part);
         let mut best = plain.clone();
+        let start = Instant::now();
         loop {
-            // What takes time to find takes time to check.
-            if self.limits.is_over() {
+            // What takes time to find takes as much to check.
+            if self.limits.is_over_in(start.elapsed()) {
                 return Some(plain).filter(|bounded| bounded.bound.is_finite());
             }
             if part.open_units() <= self.limits.unknowns
@@ -338,7 +345,8 @@ impl Bounded {
 
 fn by_magnitudes(part: &SlopePart<'_>) -> Bounded {
     Bounded {
-        bound: part.by_magnitudes(),
+        // A second checker rounds otherwise: a billionth to spare.
+        bound: part.by_magnitudes() * (1.0 + 1e-9),
         leaf: SlopeLeaf::Magnitudes {
             cut: part.cut() as u32,
         },

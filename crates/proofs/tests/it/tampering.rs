@@ -128,6 +128,7 @@ fn changed_certificates_are_rejected() {
                     // Its phases alone exclude each other; without their multipliers nothing does.
                     None => leaf.multipliers.clear(),
                 },
+                Tree::Forward(_) => unreachable!("these regions are boxes"),
                 Tree::Corner => unreachable!("these certificates are about real numbers"),
             }
             assert!(verdict(&network, &with(changed)).is_err(), "{node:?}");

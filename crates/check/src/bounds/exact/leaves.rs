@@ -66,7 +66,7 @@ fn leaf_of<'t>(
     *at += 1;
     let first = match node {
         Tree::Leaf(leaf) => return values.map(|_| leaf),
-        Tree::Corner => return None,
+        Tree::Corner | Tree::Forward(_) => return None,
         Tree::Split(Split::Phase(unit)) => values.map(|values| {
             let number = case
                 .cone

@@ -52,6 +52,27 @@ fn pairs_of_neurons_are_searched_in_l0() {
     assert_holds(&run, "ssc");
 }
 
+#[test]
+fn requirements_of_a_file_are_searched_and_proven_in_l0() {
+    let bed = Bed::new();
+    let text = "exists x: v[x][4,0] >= 0.5 and v[x][4,1] >= 0.1\n\
+                forall x: u[x][4,2] <= 0\n\
+                exists x: v[x][4,0] > 1e9\n\
+                exists x1, x2: ap[x1][4,3] and not ap[x2][4,3]\n\
+                for i in neurons(4): exists x: ap[x][4,i]\n";
+    let file = bed.file("own.dr", text);
+    let flags = ["--requirements", &file, "--norm", "l0", "--radius", "20"];
+    let flags = [&flags[..], &["--seeds", "3", "--max-executions", "60000"]].concat();
+    let run = bed.run("run", IMAGES, &flags);
+    let (most, tests) = most_changed(&run);
+    assert!(most <= 20 && tests > 0, "{most} of {tests}");
+    let (state, _) = run.requirements();
+    // Met by one input, refuted, out of reach in any ball, met by two inputs of one ball.
+    assert_eq!(state[..4], [1, 1, 2, 1]);
+    assert!(state[4..].iter().all(|&state| state == 1), "{state:?}");
+    assert_holds(&run, "a file");
+}
+
 const IMAGE_RUN: [&str; 9] = [
     "--criterion",
     "nc",

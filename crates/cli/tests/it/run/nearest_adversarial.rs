@@ -250,6 +250,22 @@ fn every_norm_has_its_nearest_adversarial_inputs() {
     }
 }
 
+#[test]
+fn nearest_adversarial_inputs_do_not_depend_on_the_number_of_threads() {
+    let bed = Bed::new();
+    for (norm, radius) in [("linf", "0.3"), ("l2", "3"), ("l0", "60")] {
+        let table = |threads: &str| {
+            let flags = ["--criterion", "safety", "--seeds", "2", "--minimise"];
+            let more = ["--budget", "none", "--norm", norm, "--radius", radius];
+            let flags = [&flags[..], &more, &["--threads", threads]].concat();
+            let run = bed.run(&format!("{norm}-{threads}"), IMAGES, &flags);
+            assert!(run.0.join(TABLE_FILE).exists(), "{norm}");
+            run.bytes(TABLE_FILE)
+        };
+        assert_eq!(table("1"), table("3"), "{norm}");
+    }
+}
+
 fn network(file: &str) -> Network {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")

@@ -1,0 +1,610 @@
+//! One position of a large network changes: every position is looked at by itself, with bounds by lines that go
+//! forward from it. What it does not reach stands still, so that a pixel of a convolutional network costs its
+//! window; bounds over the whole region, which cost most there, are not needed. Where lines leave room, the range
+//! of an element is halved.
+//!
+//! The bounds are the checker's own. What is decided here is where to cut.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use deepconcolic_check::{
+    Case, Changes, ForwardPart, ForwardProblem, Proof, Region, Split, Unsupported, Until,
+};
+use deepconcolic_network::Network;
+use rayon::prelude::*;
+
+use crate::phases::Effort;
+use crate::tree::Growing;
+
+/// Networks with fewer coefficients, as far as a question depends on them, are bounded region by region.
+const LARGE: usize = 1 << 20;
+/// Parts bounded at once: a fixed number, so that nothing depends on the number of threads.
+const TAKEN: usize = 64;
+/// Parts that a thread takes up at a time.
+const CHUNK: usize = 4;
+/// Most parts of one position, on average: what is left after that is too close to call.
+const EACH: usize = 64;
+
+/// Turns an input into one that really meets the goal by way of an alternative, if it does.
+pub(crate) type Confirm<'a> = dyn Fn(usize, &[f64]) -> Option<Vec<f32>> + Sync + 'a;
+
+/// How all alternatives of a question ended.
+pub(crate) enum Answer {
+    /// A proof for each.
+    Refuted(Vec<Proof>),
+    Witness(Vec<f32>),
+    /// What is left; the conditions' value stays below this.
+    Open(f64),
+}
+
+/// A position with what its elements may be.
+struct Part {
+    elements: Vec<(usize, [f64; 2])>,
+    /// Alternatives that are not refuted here, and the place of the part in the tree of each.
+    open: Vec<(usize, usize)>,
+    /// The largest value that lines leave to one of them.
+    worst: f64,
+    /// Names the part among those with the same value.
+    number: usize,
+}
+
+/// What was found of a part: its alternatives in order, each refuted by a condition or not.
+struct Judged {
+    refuted: Vec<Option<u32>>,
+    worst: f64,
+    /// The element to halve, by number.
+    cut: usize,
+    /// Where the value that is left is taken.
+    corner: Vec<f64>,
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Part {}
+
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Part {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = self.worst.total_cmp(&other.worst);
+        order.then_with(|| other.number.cmp(&self.number))
+    }
+}
+
+/// The limit of a region that lets one position change.
+fn one_change(region: &Region) -> Option<&Changes> {
+    let changes = region.changes.as_ref();
+    changes.filter(|changes| changes.allowed == 1)
+}
+
+/// Whether alternatives, all over the same region, are looked at position by position: one may change there, and the
+/// network is large.
+pub(crate) fn applies(
+    network: &Network,
+    cases: &[&Case],
+    until: Until<'_>,
+) -> Result<bool, Unsupported> {
+    match cases.first() {
+        Some(first) if one_change(&first.region).is_some() => {
+            ForwardProblem::exceeds(network, cases, LARGE, until)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Such alternatives, ready for bounds.
+pub(crate) fn problem(
+    network: &Network,
+    cases: &[&Case],
+    until: Until<'_>,
+) -> Result<Option<ForwardProblem>, Unsupported> {
+    let region = cases.first().map(|first| &first.region);
+    let Some((region, changes)) = region.and_then(|r| Some((r, one_change(r)?))) else {
+        return Ok(None);
+    };
+    ForwardProblem::new(network, (region, changes), cases, until).map(Some)
+}
+
+/// Refutes all alternatives, or finds an input that meets one.
+pub(crate) fn refute(
+    problem: &ForwardProblem,
+    cases: &[&Case],
+    effort: &Effort<'_>,
+    confirm: &Confirm<'_>,
+) -> Answer {
+    let Some(changes) = one_change(&cases[0].region) else {
+        return Answer::Open(f64::INFINITY);
+    };
+    let search = Search {
+        problem,
+        cases,
+        changes,
+    };
+    let mut trees: Vec<Growing> = cases.iter().map(|_| Growing::new()).collect();
+    let mut open = search.positions(&mut trees);
+    let mut number = open.len();
+    // A part costs what its position reaches, so that limits are those of each position.
+    let maximum = effort.nodes.min(EACH).saturating_mul(number);
+    let mut nodes = effort.nodes_from(0);
+    while let Some(worst) = open.peek() {
+        let bound = worst.worst;
+        if nodes >= maximum || effort.is_over() {
+            return Answer::Open(bound);
+        }
+        let parts: Vec<Part> = (0..TAKEN).map_while(|_| open.pop()).collect();
+        nodes += parts.len();
+        let judged: Vec<Option<Judged>> = parts
+            .par_chunks(CHUNK)
+            .map_init(
+                || problem.part(),
+                |bounds, parts| {
+                    let each = parts.iter();
+                    let each =
+                        each.map(|part| (!effort.is_over()).then(|| search.judge(part, bounds)));
+                    each.collect::<Vec<_>>()
+                },
+            )
+            .flatten_iter()
+            .collect();
+        let witness = search.try_corners(&parts, &judged, confirm);
+        if let Some(input) = witness {
+            return Answer::Witness(input);
+        }
+        for (part, judged) in parts.into_iter().zip(judged) {
+            let Some(judged) = judged else {
+                return Answer::Open(bound);
+            };
+            match halves(&part, &judged, &mut trees) {
+                Ok(halves) => {
+                    for mut half in halves {
+                        half.number = number;
+                        number += 1;
+                        open.push(half);
+                    }
+                }
+                Err(left) => return Answer::Open(left),
+            }
+        }
+    }
+    Answer::Refuted(trees.into_iter().map(Growing::finish).collect())
+}
+
+struct Search<'a> {
+    problem: &'a ForwardProblem,
+    cases: &'a [&'a Case],
+    changes: &'a Changes,
+}
+
+impl Search<'_> {
+    /// Every position by itself, in every tree.
+    fn positions(&self, trees: &mut [Growing]) -> BinaryHeap<Part> {
+        let region = &self.cases[0].region;
+        let mut elements: Vec<(u32, usize)> = self
+            .problem
+            .elements()
+            .iter()
+            .map(|&e| (self.changes.positions[e], e))
+            .collect();
+        elements.sort_unstable();
+        let groups: Vec<&[(u32, usize)]> = elements.chunk_by(|a, b| a.0 == b.0).collect();
+        let numbers: Vec<u32> = groups.iter().map(|group| group[0].0).collect();
+        let mut places = vec![Vec::new(); groups.len()];
+        for (case, tree) in trees.iter_mut().enumerate() {
+            for (number, at) in apart(&numbers, tree) {
+                places[number].push((case, at));
+            }
+        }
+        let part = |(number, (group, open)): (usize, (&&[(u32, usize)], _))| Part {
+            elements: group
+                .iter()
+                .map(|&(_, e)| (e, [region.lower[e], region.upper[e]]))
+                .collect(),
+            open,
+            worst: f64::INFINITY,
+            number,
+        };
+        groups.iter().zip(places).enumerate().map(part).collect()
+    }
+
+    /// Which alternatives lines refute over a part, each by one of its conditions.
+    fn judge(&self, part: &Part, bounds: &mut ForwardPart<'_>) -> Judged {
+        let moving: Vec<(usize, [f64; 2])> = part.elements.clone();
+        let mut judged = Judged {
+            refuted: vec![None; part.open.len()],
+            worst: f64::NEG_INFINITY,
+            cut: 0,
+            corner: Vec::new(),
+        };
+        if !bounds.enter(&moving) {
+            judged.worst = f64::INFINITY;
+            return judged;
+        }
+        for (refuted, &(case, _)) in judged.refuted.iter_mut().zip(&part.open) {
+            let mut best: Option<(f64, u32, [f64; 3])> = None;
+            for condition in 0..self.cases[case].atoms.len() as u32 {
+                // A condition of the case with a factor that is positive is never refused.
+                let Ok((value, slopes)) = bounds.upper(case, &[(condition, 1.0)]) else {
+                    continue;
+                };
+                if best.is_none_or(|(least, _, _)| value < least) {
+                    best = Some((value, condition, slopes));
+                }
+            }
+            let (value, condition, slopes) = best.unwrap_or((f64::INFINITY, 0, [0.0; 3]));
+            if value < 0.0 {
+                *refuted = Some(condition);
+            } else if value > judged.worst || judged.corner.is_empty() {
+                judged.worst = value;
+                judged.corner = corner(&moving, &slopes);
+                judged.cut = widest(&moving, &slopes);
+            }
+        }
+        judged
+    }
+
+    /// Executes the corners where lines leave most.
+    fn try_corners(
+        &self,
+        parts: &[Part],
+        judged: &[Option<Judged>],
+        confirm: &Confirm<'_>,
+    ) -> Option<Vec<f32>> {
+        let both: Vec<(&Part, &Judged)> = parts
+            .iter()
+            .zip(judged)
+            .filter_map(|(part, judged)| Some((part, judged.as_ref()?)))
+            .filter(|(_, judged)| !judged.corner.is_empty())
+            .collect();
+        both.into_par_iter().find_map_first(|(part, judged)| {
+            let open = part.open.iter().zip(&judged.refuted);
+            let &(case, _) = open.filter(|(_, r)| r.is_none()).map(|(o, _)| o).next()?;
+            let mut point = self.changes.centre.clone();
+            for (&(element, _), &value) in part.elements.iter().zip(&judged.corner) {
+                point[element] = value;
+            }
+            confirm(case, &point)
+        })
+    }
+}
+
+/// Closes what is refuted and halves the rest: no part if nothing is left. What is left where numbers are too
+/// close to be halved.
+fn halves(part: &Part, judged: &Judged, trees: &mut [Growing]) -> Result<Vec<Part>, f64> {
+    let mut left = Vec::new();
+    for (&(case, at), refuted) in part.open.iter().zip(&judged.refuted) {
+        match refuted {
+            Some(condition) => trees[case].close_forward(at, vec![(*condition, 1.0)]),
+            None => left.push((case, at)),
+        }
+    }
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(&(element, [low, high])) = part.elements.get(judged.cut) else {
+        return Err(judged.worst);
+    };
+    let middle = 0.5 * low + 0.5 * high;
+    if !(low < middle && middle < high) {
+        return Err(judged.worst);
+    }
+    let mut halves = [[low, middle], [middle, high]].map(|ends| {
+        let mut elements = part.elements.clone();
+        elements[judged.cut] = (element, ends);
+        Part {
+            elements,
+            open: Vec::new(),
+            worst: judged.worst,
+            number: 0,
+        }
+    });
+    for (case, at) in left {
+        let split = Split::Input {
+            element: element as u32,
+            at: middle,
+        };
+        for (half, at) in halves.iter_mut().zip(trees[case].split(at, split)) {
+            half.open.push((case, at));
+        }
+    }
+    Ok(halves.into())
+}
+
+/// Splits a tree until every position stands alone; the place of each, by number.
+fn apart(positions: &[u32], tree: &mut Growing) -> Vec<(usize, usize)> {
+    let mut places = Vec::with_capacity(positions.len());
+    let mut pending = vec![(0, positions.len(), 0)];
+    while let Some((from, to, at)) = pending.pop() {
+        if to - from <= 1 {
+            places.push((from, at));
+            continue;
+        }
+        let middle = usize::midpoint(from, to);
+        let split = Split::Changes {
+            positions: positions[from..middle].to_vec(),
+            most: 0,
+        };
+        // Where none of the first half changes, one of the second may.
+        let [second, first] = tree.split(at, split);
+        pending.extend([(from, middle, first), (middle, to, second)]);
+    }
+    places
+}
+
+/// Where a line is largest.
+fn corner(moving: &[(usize, [f64; 2])], slopes: &[f64]) -> Vec<f64> {
+    let each = moving.iter().zip(slopes);
+    let end = |(&(_, [low, high]), &slope): (&(usize, [f64; 2]), &f64)| {
+        if slope < 0.0 { low } else { high }
+    };
+    each.map(end).collect()
+}
+
+/// The element that moves a line most, or else moves most.
+fn widest(moving: &[(usize, [f64; 2])], slopes: &[f64]) -> usize {
+    let steepest = slopes
+        .iter()
+        .fold(0.0, |most: f64, slope| most.max(slope.abs()));
+    let each = moving.iter().zip(slopes).enumerate();
+    let effects = each.map(|(number, (&(_, [low, high]), slope))| {
+        (
+            slope.abs().max(0.1 * steepest).max(1e-9) * (high - low),
+            number,
+        )
+    });
+    let best = effects.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    best.map_or(0, |(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Instant;
+
+    use deepconcolic_check::{
+        Certificate, Entry, Expectation, Rejection, Tree, cases, check, meets, sha256,
+    };
+    use deepconcolic_language::{Requirement, RequirementFile, Signature};
+    use deepconcolic_network::ops::{Dense, Elementwise, MaxPool, Relu, View, Window};
+    use deepconcolic_network::{NetworkBuilder, Shape};
+    use deepconcolic_testing::Random;
+
+    use super::*;
+    use crate::ascent::Steps;
+
+    const INPUTS: usize = 6;
+
+    /// Two layers of Relus with a maximum between them and two outputs.
+    fn network(seed: u64) -> Network {
+        let mut random = Random::new(seed);
+        let mut numbers = |count: usize| -> Vec<f64> {
+            let list = random.list(count, -1.0, 1.0);
+            list.iter().map(|&x| f64::from(x as f32)).collect()
+        };
+        let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, INPUTS]).unwrap());
+        let dense = Dense::new(INPUTS, 16, numbers(16 * INPUTS), numbers(16)).unwrap();
+        let x = builder.add(dense, &[x], "").unwrap();
+        let x = builder.add(Elementwise::new(Relu), &[x], "r").unwrap();
+        let image = View::new(Shape::new([1, 4, 4, 1]).unwrap());
+        let x = builder.add(image, &[x], "").unwrap();
+        let mut window = Window::new([2, 2]);
+        window.strides = [2, 2];
+        let pool = MaxPool::new(&window, [4, 4, 1]).unwrap();
+        let x = builder.add(pool, &[x], "m").unwrap();
+        let flat = View::new(Shape::new([1, 4]).unwrap());
+        let x = builder.add(flat, &[x], "").unwrap();
+        let dense = Dense::new(4, 5, numbers(20), numbers(5)).unwrap();
+        let x = builder.add(dense, &[x], "").unwrap();
+        let x = builder.add(Elementwise::new(Relu), &[x], "s").unwrap();
+        let x = builder
+            .add(Dense::new(5, 2, numbers(10), numbers(2)).unwrap(), &[x], "")
+            .unwrap();
+        builder.finish(&[("y", x)], 0).unwrap()
+    }
+
+    fn region(seed: u64, channels: usize) -> Region {
+        let centre = Random::new(seed + 1000).list(INPUTS, -1.0, 1.0);
+        Region {
+            lower: vec![-1.0; INPUTS],
+            upper: vec![1.0; INPUTS],
+            changes: Some(Changes {
+                centre: centre.iter().map(|&c| f64::from(c as f32)).collect(),
+                positions: (0..INPUTS).map(|e| (e / channels) as u32).collect(),
+                allowed: 1,
+            }),
+        }
+    }
+
+    fn difference(network: &Network, input: &[f32]) -> f64 {
+        let y = network.logits(input);
+        f64::from(y[0]) - f64::from(y[1])
+    }
+
+    /// The largest difference of the outputs on a grid over every position.
+    fn largest(network: &Network, region: &Region, channels: usize) -> f64 {
+        let centre = &region.changes.as_ref().unwrap().centre;
+        let centre: Vec<f32> = centre.iter().map(|&c| c as f32).collect();
+        let steps: usize = if channels == 1 { 2000 } else { 60 };
+        let mut best = f64::NEG_INFINITY;
+        for position in 0..INPUTS / channels {
+            for number in 0..(steps + 1).pow(channels as u32) {
+                let (mut input, mut rest) = (centre.clone(), number);
+                for x in &mut input[position * channels..(position + 1) * channels] {
+                    *x = -1.0 + 2.0 * (rest % (steps + 1)) as f32 / steps as f32;
+                    rest /= steps + 1;
+                }
+                best = best.max(difference(network, &input));
+            }
+        }
+        best
+    }
+
+    fn requirement(network: &Network, threshold: f64) -> Requirement {
+        // Two alternatives, of which the second is out of reach.
+        let text = format!(
+            "exists x: v[x][4,0] - v[x][4,1] >= {threshold} or v[x][4,0] - v[x][4,1] >= {}",
+            threshold + 100.0
+        );
+        let set = RequirementFile::parse(&text).unwrap();
+        let set = set.resolve(&Signature::of(network)).unwrap();
+        set.get(0).unwrap()
+    }
+
+    fn answer(
+        network: &Network,
+        region: &Region,
+        asked: &Requirement,
+        deadline: Option<Instant>,
+    ) -> Answer {
+        let alternatives = cases(asked, network, region).unwrap();
+        let all: Vec<&Case> = alternatives.iter().collect();
+        let problem = problem(network, &all, Until::NEVER)
+            .unwrap()
+            .expect("one position");
+        let spent = AtomicUsize::new(0);
+        let effort = Effort {
+            nodes: 1000,
+            below: Steps {
+                maximum: 1,
+                rate: 0.1,
+            },
+            until: Until {
+                deadline,
+                interrupt: None,
+            },
+            spent: &spent,
+        };
+        let confirm = |_: usize, point: &[f64]| {
+            let input: Vec<f32> = point.iter().map(|&x| x as f32).collect();
+            meets(network, &asked.goal(), &input).then_some(input)
+        };
+        refute(&problem, &all, &effort, &confirm)
+    }
+
+    fn judged(
+        network: &Network,
+        region: &Region,
+        asked: &Requirement,
+        proofs: Vec<Proof>,
+    ) -> Result<(), Rejection> {
+        let certificate = Certificate {
+            model: sha256(b"model"),
+            regions: vec![region.clone()],
+            entries: vec![Entry {
+                requirement: asked.to_string(),
+                proofs: vec![proofs],
+            }],
+        };
+        let bytes = certificate.to_bytes(network);
+        let again = Certificate::from_bytes(&bytes, network)?;
+        assert_eq!(again, certificate);
+        let expectation = Expectation {
+            model: &sha256(b"model"),
+            regions: None,
+            requirements: None,
+        };
+        check(network, &again, &expectation).map(|_| ())
+    }
+
+    #[test]
+    fn one_changed_position_is_refuted_above_what_a_grid_reaches_and_found_below() {
+        for (seed, channels) in (0..12).map(|s| (s, 1)).chain((12..16).map(|s| (s, 2))) {
+            let (network, region) = (network(seed), region(seed, channels));
+            let top = largest(&network, &region, channels);
+            let above = requirement(&network, top + if channels == 1 { 1e-3 } else { 0.05 });
+            let Answer::Refuted(proofs) = answer(&network, &region, &above, None) else {
+                panic!("case {seed}: not refuted above {top}");
+            };
+            let verdict = judged(&network, &region, &above, proofs.clone());
+            assert_eq!(verdict, Ok(()), "case {seed}");
+            // The same trees show nothing of a difference that is reached.
+            let below = requirement(&network, top - 1e-3);
+            assert!(
+                judged(&network, &region, &below, proofs).is_err(),
+                "case {seed}"
+            );
+            match answer(&network, &region, &below, None) {
+                Answer::Witness(input) => {
+                    assert!(region.has(&input), "case {seed}");
+                    assert!(difference(&network, &input) >= top - 1.1e-3, "case {seed}");
+                }
+                Answer::Open(_) => {}
+                Answer::Refuted(_) => panic!("case {seed}: refuted below {top}"),
+            }
+        }
+    }
+
+    #[test]
+    fn trees_that_leave_a_position_out_are_rejected() {
+        let (network, region) = (network(3), region(3, 1));
+        let top = largest(&network, &region, 1);
+        let asked = requirement(&network, top + 1e-3);
+        let Answer::Refuted(proofs) = answer(&network, &region, &asked, None) else {
+            panic!("not refuted above {top}");
+        };
+        let leaf = |tree: &Tree| matches!(tree, Tree::Forward(_));
+        let edit = |edit: &dyn Fn(&mut Proof)| {
+            let mut proofs = proofs.clone();
+            edit(&mut proofs[0]);
+            judged(&network, &region, &asked, proofs)
+        };
+        assert!(edit(&|proof| drop(proof.pop())).is_err());
+        // All positions at once move more inputs than lines go forward from.
+        assert!(edit(&|proof| proof.retain(leaf)).is_err());
+        assert!(edit(&|proof| *proof = vec![Tree::Forward(vec![(0, 1.0)])]).is_err());
+        let first = |factors: Vec<(u32, f32)>| {
+            edit(&|proof| {
+                let at = proof.iter().position(leaf).unwrap();
+                proof[at] = Tree::Forward(factors.clone());
+            })
+        };
+        assert!(first(vec![(7, 1.0)]).is_err());
+        assert!(first(vec![(0, -1.0)]).is_err());
+        assert!(first(vec![]).is_err());
+        assert_eq!(first(vec![(0, 1.0)]), Ok(()));
+        assert!(
+            edit(&|proof| {
+                let at = proof.iter().position(leaf).unwrap();
+                proof[at] = Tree::Leaf(deepconcolic_check::Leaf::default());
+            })
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn small_networks_and_more_changes_are_left_to_others() {
+        let (network, mut region) = (network(3), region(3, 1));
+        let asked = requirement(&network, 50.0);
+        let is_taken = |region: &Region| {
+            let alternatives = cases(&asked, &network, region).unwrap();
+            let all: Vec<&Case> = alternatives.iter().collect();
+            applies(&network, &all, Until::NEVER)
+        };
+        assert_eq!(is_taken(&region), Ok(false));
+        region.changes.as_mut().unwrap().allowed = 2;
+        let alternatives = cases(&asked, &network, &region).unwrap();
+        let all: Vec<&Case> = alternatives.iter().collect();
+        assert!(problem(&network, &all, Until::NEVER).unwrap().is_none());
+        assert_eq!(
+            ForwardProblem::exceeds(&network, &all, 10, Until::NEVER),
+            Ok(true)
+        );
+    }
+
+    #[test]
+    fn a_deadline_that_is_over_leaves_the_question_open() {
+        let (network, region) = (network(3), region(3, 1));
+        let asked = requirement(&network, 50.0);
+        let over = Some(Instant::now());
+        let answer = answer(&network, &region, &asked, over);
+        assert!(matches!(answer, Answer::Open(_)));
+    }
+}
