@@ -2845,8 +2845,15 @@ def check_certificate(model, data, report, where):
     return certificate["boxes"], accepted, leaves, cases
 
 
+def one_input(reading):
+    """Refuses folders whose network is not simply that of the model file."""
+    if any(reading.get(key) for key in ("from", "fixed", "dims")):
+        raise NotCovered("a model that is cut, or has inputs that are fixed or open axes with extents")
+
+
 def check_verify(folder, model_path, property_path, report):
     record = load_json(os.path.join(folder, "verify.json"))
+    one_input(record)
     model = Model(model_path or record["model"], record.get("input_shape"), record.get("mean"), record.get("std"))
     if record.get("model_sha256") != model.digest:
         raise Rejected("the model is not the one that was verified")
@@ -2974,6 +2981,7 @@ def check_run(folder, model_path, report):
     run = load_json(os.path.join(folder, "run.json"))
     settings = run["settings"]
     arguments = settings["model"]
+    one_input(arguments)
     kept = arguments["model"][4:] if arguments["model"].startswith("run:") else None
     named = os.path.join(folder, kept) if kept else arguments["model"]
     model = Model(model_path or named, arguments.get("input_shape"), arguments.get("mean"),

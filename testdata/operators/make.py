@@ -59,8 +59,8 @@ class Cases:
         inputs = [helper.make_tensor_value_info("x", FLOAT, list(self.shape))]
         graph = helper.make_graph(self.nodes, self.name, inputs, self.outputs, self.weights)
         opset = [helper.make_opsetid("", self.opset)]
-        if self.functions:
-            opset.append(helper.make_opsetid("own", 1))
+        domains = {node.domain for node in self.nodes if node.domain}
+        opset += [helper.make_opsetid(domain, 1) for domain in sorted(domains)]
         model = helper.make_model(graph, opset_imports=opset, ir_version=8, functions=self.functions)
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -552,6 +552,39 @@ def control():
     g.output("function_again", g.node("Bend", shift, "x", domain="own", slope=0.5))
 
 
+def quantised():
+    """Integers as onnxruntime computes them; weights are small enough that no processor saturates their sums."""
+    g = Cases("quantised", [1, 4, 5, 6], opset=21)
+    byte = lambda n: g.constant(n, np.uint8)
+    signed = lambda n: g.constant(n, np.int8)
+    scale = lambda n: g.constant(n)
+    show = lambda name, value: g.output(name, g.node("Cast", value, to=FLOAT))
+    vendor = {"domain": "com.microsoft"}
+    q = (g.node("QuantizeLinear", "x", scale(0.017), byte(120)), scale(0.017), byte(120))
+    s = (g.node("QuantizeLinear", "x", scale(0.016), signed(-3)), scale(0.016), signed(-3))
+    show("signed", s[0])
+    show("words", g.node("QuantizeLinear", "x", scale(0.0001), g.constant(-100, np.int16)))
+    weights = g.constant(g.random.integers(-60, 60, (3, 4, 3, 2)), np.int8)
+    show("conv_integer", g.node("ConvInteger", q[0], weights, q[2], strides=[1, 2], pads=[1, 0, 1, 1]))
+    show("conv_integer_zero", g.node("ConvInteger", q[0], weights, q[2], signed(-2)))
+    bias = g.constant(g.random.integers(-900, 900, 3), np.int32)
+    scales = g.constant([0.01, 0.02, 0.005])
+    show("q_conv", g.node("QLinearConv", *q, weights, scales, g.constant([0, 0, 0], np.int8), scale(0.05), byte(99),
+                          bias, pads=[1, 1, 1, 0]))
+    matrix = g.constant(g.random.integers(-60, 60, (6, 3)), np.int8)
+    show("q_mat_mul", g.node("QLinearMatMul", *q, matrix, scale(0.01), signed(1), scale(0.03), byte(7)))
+    show("add", g.node("QLinearAdd", *q, *q, scale(0.03), byte(100), **vendor))
+    show("mul", g.node("QLinearMul", *q, *q, scale(0.02), byte(20), **vendor))
+    show("sigmoid", g.node("QLinearSigmoid", *q, scale(1 / 256), byte(0), **vendor))
+    show("leaky", g.node("QLinearLeakyRelu", *s, scale(0.015), signed(-20), alpha=0.125, **vendor))
+    show("mean", g.node("QLinearGlobalAveragePool", *q, scale(0.01), byte(128), **vendor))
+    show("pool", g.node("QLinearAveragePool", *q, scale(0.015), byte(128), kernel_shape=[2, 3], strides=[2, 1], **vendor))
+    show("concat", g.node("QLinearConcat", scale(0.02), byte(110), *q, *q, axis=1, **vendor))
+    g.output("to_float", g.node("MatMulIntegerToFloat", q[0], matrix, scale(0.017), g.constant([0.1, 0.2, 0.3]), q[2],
+                                signed(2), g.constant([1.0, 2.0, 3.0]), **vendor))
+    g.output("dynamic", g.node("DynamicQuantizeMatMul", "x", matrix, scale(0.02), signed(0), **vendor))
+
+
 MAKERS = (
     integers,
     constant_outputs,
@@ -573,6 +606,7 @@ MAKERS = (
     samplings,
     losses,
     control,
+    quantised,
 )
 for make in MAKERS:
     make()

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub struct ModelArguments {
-    /// The network: an ONNX file; weights may lie beside it
+    /// The network: an ONNX file (weights may lie beside it) or a .nnet file
     pub model: PathBuf,
     /// Subtract this from the input first: one number, or one for each channel
     #[arg(
@@ -39,18 +39,38 @@ pub struct ModelArguments {
         hide_short_help = true
     )]
     pub input_shape: Option<Vec<usize>>,
+    /// The extent of an axis that the model leaves open: by its name (height=320), or INPUT:AXIS=N
+    #[arg(long = "dim", value_name = "NAME=N", hide_short_help = true)]
+    pub dims: Vec<String>,
+    /// Give an input a value that is not tested: one number for all elements, or an array (.npy, .npz)
+    #[arg(
+        long = "fix-input",
+        value_name = "NAME=FILE|NUMBER",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    pub fixed: Vec<String>,
+    /// Cut the model at this tensor and test it in place of the inputs it is computed from
+    #[arg(long, value_name = "TENSOR", hide_short_help = true)]
+    pub from: Vec<String>,
 }
 
 impl ModelArguments {
-    /// As plain data.
-    pub fn settings(&self) -> ModelSettings {
-        ModelSettings {
+    /// As plain data; arrays of inputs that are fixed are read.
+    pub fn settings(&self) -> Result<ModelSettings, Failure> {
+        let dims = self.dims.iter().map(|text| deepconcolic::open_axis(text));
+        let fixed = self.fixed.iter();
+        let fixed = fixed.map(|text| deepconcolic::fixed_input(text));
+        Ok(ModelSettings {
             model: self.model.clone(),
             mean: self.mean.clone(),
             std: self.std.clone(),
             input_shape: self.input_shape.clone(),
+            dims: dims.collect::<Result<_, _>>()?,
+            fixed: fixed.collect::<Result<_, _>>()?,
+            from: self.from.clone(),
             ..ModelSettings::default()
-        }
+        })
     }
 }
 
@@ -58,7 +78,7 @@ impl ModelArguments {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub struct DataArguments {
-    /// The data: .npz (x, y), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
+    /// The data: .npz (x, y; or an array for each input of the model), .npy, IDX (.gz), CIFAR binary, a folder of images, or CSV
     #[arg(long)]
     pub data: PathBuf,
     /// Divide the data by this (default: 255 for 8-bit data, 1 otherwise)

@@ -55,7 +55,8 @@ pub struct Coverage {
         hide_short_help = true
     )]
     save_profile: Option<PathBuf>,
-    /// The domain of every input element (default: 0..1 for images, else the observed ranges)
+    /// The domain of every input element, or NAME=LO..HI,... for each of several inputs (default: 0..1 for
+    /// images, else the observed ranges)
     #[arg(
         long,
         value_name = "LO..HI",
@@ -91,7 +92,7 @@ impl Coverage {
     /// Measures and reports.
     pub fn run(&self) -> Outcome {
         let job = CoverageJob {
-            model: self.model.settings(),
+            model: self.model.settings()?,
             data: self.data.settings(),
             decision: self.decision.decision,
             criteria: self.criterion.clone(),

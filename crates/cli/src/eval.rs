@@ -56,7 +56,7 @@ impl Eval {
             )));
         }
         let job = EvalJob {
-            model: self.model.settings(),
+            model: self.model.settings()?,
             data: self.data.settings(),
             decision: self.decision.decision,
             output: self.output.clone(),

@@ -21,7 +21,7 @@ pub struct Inspect {
 impl Inspect {
     /// Prints the report.
     pub fn run(&self) -> Outcome {
-        let inspection = Inspection::of(&self.model.settings())?;
+        let inspection = Inspection::of(&self.model.settings()?)?;
         let notes = inspection.notes.iter().cloned().map(Event::Note);
         notes.for_each(|note| tell_notes(&note));
         let mut out = exit::output();

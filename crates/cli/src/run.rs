@@ -99,7 +99,8 @@ pub struct Run {
     /// tenth of the data)
     #[arg(long, value_name = "DATA", help_heading = INPUT, hide_short_help = true)]
     pub profile: Option<PathBuf>,
-    /// The domain of every input element (default: 0..1 for images, else the observed ranges)
+    /// The domain of every input element, or NAME=LO..HI,... for each of several inputs (default: 0..1 for
+    /// images, else the observed ranges)
     #[arg(long, value_name = "LO..HI", allow_hyphen_values = true, help_heading = INPUT, hide_short_help = true)]
     pub domain: Option<String>,
     /// Look only for part I of N of the requirements, I from 1: `merge` joins what N such runs found
@@ -155,7 +156,7 @@ impl Run {
             (None, None) => SeedRequest::default(),
         };
         Ok(Job {
-            model: self.model.settings(),
+            model: self.model.settings()?,
             data: self.data.settings(),
             decision: self.decision.decision,
             criterion: (!self.criterion.is_empty()).then(|| self.criterion.join(",")),

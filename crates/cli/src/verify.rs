@@ -34,7 +34,7 @@ impl Verify {
     /// Answers, and writes what was asked for.
     pub fn run(&self) -> Outcome {
         let job = VerifyJob {
-            model: self.model.settings(),
+            model: self.model.settings()?,
             property: self.property.clone(),
             timeout: self.timeout,
         };

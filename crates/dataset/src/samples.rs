@@ -6,6 +6,7 @@ use crate::dataset::Dataset;
 use crate::elements::Elements;
 use crate::layout::Order;
 use crate::preparation::Preparation;
+use crate::several::SamplePart;
 
 /// A data set seen through a [`Preparation`]: in the model's layout and scale.
 ///
@@ -15,6 +16,8 @@ pub struct Samples {
     dataset: Dataset,
     preparation: Preparation,
     shape: Vec<usize>,
+    /// The inputs that a sample is made of, where there are several.
+    parts: Vec<SamplePart>,
     /// The prepared value of every byte. A table gives the same bits as the division.
     bytes: Box<[f32; 256]>,
 }
@@ -27,8 +30,21 @@ impl Samples {
             dataset,
             preparation,
             shape: shape.to_vec(),
+            parts: Vec::new(),
             bytes,
         }
+    }
+
+    /// The same samples, each made of these inputs, one after the other.
+    #[must_use]
+    pub fn with_parts(mut self, parts: Vec<SamplePart>) -> Self {
+        self.parts = parts;
+        self
+    }
+
+    /// The inputs that a sample is made of, where there are several.
+    pub fn parts(&self) -> &[SamplePart] {
+        &self.parts
     }
 
     /// Number of samples; never zero.
@@ -119,6 +135,9 @@ impl Samples {
     /// Whether the samples are images rather than rows of a table: bytes, or two axes longer than 1 in the
     /// data or in the model's input.
     pub fn is_image(&self) -> bool {
+        if !self.parts.is_empty() {
+            return self.parts.iter().all(|part| part.image);
+        }
         let has_two_axes = |shape: &[usize]| shape.iter().filter(|&&size| size > 1).count() >= 2;
         matches!(self.dataset.elements(), Elements::U8(_))
             || has_two_axes(self.dataset.shape())

@@ -176,13 +176,14 @@ impl CoverageJob {
             .map(|name| criterion::find(name))
             .collect::<Result<_, _>>()?;
         let loaded = model::load(&self.model)?;
-        loaded.notes.into_iter().map(Event::Note).for_each(tell);
+        let told = loaded.notes.into_iter().chain(loaded.scope);
+        told.map(Event::Note).for_each(tell);
         let network = loaded.network;
         let requirements = self.requirements(&network)?;
         let decision = model::decision(self.decision, &network)?;
         let data = self.data.open(&network)?;
         let inputs = samples::inputs(&data, &decision)?;
-        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
+        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data, &network)?;
         let space = domain.space(samples::pixels(&network));
         let (profile, profile_words) = self.profile(&network, &data, &chosen)?;
         let families = self.families(

@@ -54,7 +54,8 @@ impl EvalJob {
     /// Runs all samples.
     pub fn run(&self, tell: &mut dyn FnMut(Event)) -> Result<Evaluation, Error> {
         let loaded = model::load(&self.model)?;
-        loaded.notes.into_iter().map(Event::Note).for_each(tell);
+        let told = loaded.notes.into_iter().chain(loaded.scope);
+        told.map(Event::Note).for_each(tell);
         let network = loaded.network;
         let point = self.point(&network)?;
         let decision = model::decision(self.decision, &network)?;
@@ -65,7 +66,7 @@ impl EvalJob {
         if let (None, Some(why)) = (&self.layer, sanity::refusal(&answers)) {
             return Err(Error::Request(why));
         }
-        let (domain, words) = samples::domain(None, &samples)?;
+        let (domain, words) = samples::domain(None, &samples, &network)?;
         let mut notes = samples::notes(&samples, &answers, &domain, &words);
         if samples.quantity(0).is_none() {
             notes.retain(|note| !note.contains(UNSTATED));

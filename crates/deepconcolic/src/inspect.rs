@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_formats::Loaded;
-use deepconcolic_network::{Head, Nature, Network, Shape};
+use deepconcolic_network::{Head, InputPart, Nature, Network, Shape};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -19,6 +19,9 @@ pub struct Inspection {
     pub producer: String,
     /// The input.
     pub input: TensorReport,
+    /// The tensors of the file that it is made of, where they are not simply that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputReport>,
     /// The outputs.
     pub outputs: Vec<TensorReport>,
     /// What the robustness of the network is judged by: the answer before a final Softmax or Sigmoid.
@@ -57,6 +60,19 @@ impl TensorReport {
             shape: shape.without_batch().to_vec(),
         }
     }
+}
+
+/// A tensor of the file within the input vector.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputReport {
+    /// Its name.
+    pub name: String,
+    /// Its shape, as the file has it at a batch of one.
+    pub shape: Vec<usize>,
+    /// Where its elements begin in the input vector.
+    pub first: usize,
+    /// Whether its elements are integers, which are measured and not searched.
+    pub integer: bool,
 }
 
 /// A hidden layer.
@@ -100,6 +116,7 @@ impl Inspection {
         }
         Self {
             input: TensorReport::new(network.input_name(), &network.input_shape()),
+            inputs: parts(network),
             outputs: network
                 .outputs()
                 .map(|(name, shape)| TensorReport::new(name, &shape))
@@ -114,9 +131,24 @@ impl Inspection {
             limits: limits(network),
             format: loaded.format,
             producer: loaded.producer,
-            notes: loaded.notes,
+            notes: loaded.notes.into_iter().chain(loaded.scope).collect(),
         }
     }
+}
+
+/// What the input is made of, where there is more to say than its name and shape.
+fn parts(network: &Network) -> Vec<InputReport> {
+    let parts = network.inputs();
+    if parts.len() == 1 && !parts[0].integer {
+        return Vec::new();
+    }
+    let report = |part: &InputPart| InputReport {
+        name: part.name.clone(),
+        shape: part.shape.dims().to_vec(),
+        first: part.first,
+        integer: part.integer,
+    };
+    parts.iter().map(report).collect()
 }
 
 /// What symbolic engines and proofs will not be able to do here, and why.
@@ -148,6 +180,13 @@ fn limits(network: &Network) -> Vec<String> {
             "{} {} discrete: run, but not seen through by symbolic analysis",
             discrete.join(", "),
             if discrete.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    for part in network.inputs().iter().filter(|part| part.integer) {
+        limits.push(format!(
+            "the input {} holds integers: data can be measured, tests are made only with it fixed (--fix-input) or \
+             the model cut after it (--from)",
+            part.name
         ));
     }
     if network.layers().is_empty() {

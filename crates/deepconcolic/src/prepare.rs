@@ -18,7 +18,9 @@ use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
 };
-use crate::{criterion, memory, model, oracle, plan, requirements, samples, two_inputs};
+use crate::{
+    criterion, memory, model, model_inputs, oracle, plan, requirements, samples, two_inputs,
+};
 
 /// What is said of a run whose tests were held to a function of the caller's.
 const FILTERED: &str = "only inputs that a function of the caller's allows became tests; `check` cannot repeat that, and proofs are \
@@ -99,6 +101,8 @@ impl Job {
         self.gates.fit(&names, self.requirements.is_some())?;
         let loaded = model::load(&self.model)?;
         (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
+        model_inputs::can_be_searched(&loaded)?;
+        notes.extend_from_slice(&loaded.scope);
         let digest = model::digest(&loaded);
         let Loaded {
             network, sha256, ..
@@ -109,7 +113,7 @@ impl Job {
             return Err(Error::Request(format!("--fail-on adversarial: {UNSTATED}")));
         }
         let data = self.data.open(&network)?;
-        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data)?;
+        let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data, &network)?;
         let reference = self.references(&network, &decision)?;
         let boxes = self.boxes(&domain, &mut notes)?;
         let inputs = samples::inputs(&data, &decision)?;

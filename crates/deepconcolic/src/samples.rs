@@ -4,7 +4,7 @@ use deepconcolic_campaign::{Answers, Inputs, sanity};
 use deepconcolic_criteria::{Decision, Rule, Truth, UNSTATED};
 use deepconcolic_dataset::Samples;
 use deepconcolic_geometry::{Domain, Pixels};
-use deepconcolic_network::Network;
+use deepconcolic_network::{InputPart, Network};
 
 use crate::error::Error;
 
@@ -90,35 +90,98 @@ pub fn notes(
 
 /// The domain the user gave, or the default: 0..1 for images, what was observed for tabular data.
 /// Also says which.
-pub fn domain(given: Option<&str>, samples: &Samples) -> Result<(Domain, String), Error> {
-    let elements = samples.features();
+pub fn domain(
+    given: Option<&str>,
+    samples: &Samples,
+    network: &Network,
+) -> Result<(Domain, String), Error> {
     if let Some(text) = given {
-        let domain = parse_domain(text, elements)?;
-        let end = |ends: &[f32]| ends.first().copied().unwrap_or_default();
-        let words = format!("{}..{}", end(domain.lower()), end(domain.upper()));
-        return Ok((domain, words));
+        return parse_domain(text, network.inputs());
+    }
+    let elements = samples.features();
+    if samples.parts().len() > 1 {
+        return domain_of_parts(samples);
     }
     let (domain, words) = if samples.is_image() {
-        (Domain::uniform(elements, 0.0, 1.0), "0..1 (images)")
+        (Domain::uniform(elements, 0.0, 1.0), IMAGES)
     } else {
         let (low, high) = samples.observed_range();
-        (Domain::new(low, high), "the observed range of each feature")
+        (Domain::new(low, high), OBSERVED)
     };
     Ok((domain.map_err(Error::Request)?, words.to_owned()))
 }
 
-/// The domain of a text LO..HI.
-pub fn parse_domain(text: &str, elements: usize) -> Result<Domain, Error> {
+const IMAGES: &str = "0..1 (images)";
+const OBSERVED: &str = "the observed range of each feature";
+
+/// Each of several inputs has the default domain of its kind.
+fn domain_of_parts(samples: &Samples) -> Result<(Domain, String), Error> {
+    let (mut low, mut high) = samples.observed_range();
+    let mut words = Vec::new();
+    let mut first = 0;
+    for part in samples.parts() {
+        let range = first..first + part.features;
+        first = range.end;
+        if part.image {
+            low[range.clone()].fill(0.0);
+            high[range].fill(1.0);
+        }
+        let kind = if part.image { IMAGES } else { OBSERVED };
+        words.push(format!("{}: {kind}", part.name));
+    }
+    let domain = Domain::new(low, high).map_err(Error::Request)?;
+    Ok((domain, words.join("; ")))
+}
+
+/// The domain of a text LO..HI, or of NAME=LO..HI for every input, and what it is called.
+pub fn parse_domain(text: &str, inputs: &[InputPart]) -> Result<(Domain, String), Error> {
+    let refuse = |problem: String| Error::Request(format!("--domain {text}: {problem}"));
+    let total = inputs.iter().map(|part| part.shape.elements()).sum();
+    if !text.contains('=') {
+        let (low, high) = ends(text)?;
+        let domain = Domain::uniform(total, low, high).map_err(refuse)?;
+        return Ok((domain, format!("{low}..{high}")));
+    }
+    let (mut lower, mut upper) = (vec![None; total], vec![None; total]);
+    let mut words = Vec::new();
+    for item in text.split(',') {
+        let (name, range) = item.rsplit_once('=').unwrap_or(("", item));
+        let Some(part) = inputs.iter().find(|part| part.name == name) else {
+            let names: Vec<&str> = inputs.iter().map(|part| part.name.as_str()).collect();
+            return Err(refuse(format!(
+                "there is no input `{name}` that is tested; there are {}",
+                names.join(", ")
+            )));
+        };
+        let (low, high) = ends(range)?;
+        lower[part.range()].fill(Some(low));
+        upper[part.range()].fill(Some(high));
+        words.push(format!("{name}: {low}..{high}"));
+    }
+    let missing = inputs
+        .iter()
+        .find(|part| lower[part.range()].contains(&None));
+    if let Some(part) = missing {
+        return Err(refuse(format!(
+            "say it of every input that is tested; there is also {}",
+            part.name
+        )));
+    }
+    let all = |ends: Vec<Option<f32>>| ends.into_iter().flatten().collect();
+    let domain = Domain::new(all(lower), all(upper)).map_err(refuse)?;
+    Ok((domain, words.join("; ")))
+}
+
+/// The ends of a text LO..HI.
+fn ends(text: &str) -> Result<(f32, f32), Error> {
     let ends = text
         .split_once("..")
         .and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
-    let Some((low, high)) = ends else {
-        return Err(Error::Request(format!(
+    ends.ok_or_else(|| {
+        Error::Request(format!(
             "--domain `{text}` is not of the form LO..HI, for example 0..1"
-        )));
-    };
-    Domain::uniform(elements, low, high)
-        .map_err(|problem| Error::Request(format!("--domain {text}: {problem}")))
+        ))
+    })
 }
 
 /// Which input elements make up a pixel, by the shape of the model's input.

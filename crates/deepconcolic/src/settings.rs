@@ -1,14 +1,15 @@
 //! What decides a run: kept in its journal and in `run.json`, compared when it is resumed, and enough
 //! to do it all again. Plain data: names here are those of the files, whatever flags are called.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use deepconcolic_campaign::oracle::Oracle;
 use deepconcolic_check::{Digest, hex, sha256};
 use deepconcolic_criteria::{LipschitzOutput, Parameters, Partition, Rule, Scope, Selection};
-use deepconcolic_dataset::{Dataset, OpenOptions, Samples};
-use deepconcolic_formats::LoadOptions;
+use deepconcolic_dataset::Samples;
+use deepconcolic_formats::{FixedInput, LoadOptions};
 use deepconcolic_geometry::{Domain, Norm};
 use deepconcolic_network::Network;
 use deepconcolic_record::finite;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::model_inputs;
 use crate::oracle;
 use crate::plan;
 
@@ -50,6 +52,15 @@ pub struct ModelSettings {
     pub std: Option<Vec<f64>>,
     /// The shape of one input, for a model that leaves it open.
     pub input_shape: Option<Vec<usize>>,
+    /// Extents of open axes, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dims: BTreeMap<String, usize>,
+    /// Inputs that are not tested, with their values: the folder of a run needs no other file for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<FixedInput>,
+    /// Tensors inside the model that are tested in place of its inputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
     /// The content of the file, where it is in memory already. It is then named as
     /// [`KEPT_MODEL`](crate::KEPT_MODEL), and the folder of a run keeps it.
     #[serde(skip)]
@@ -83,6 +94,9 @@ impl ModelSettings {
             mean: self.mean.clone(),
             std: self.std.clone(),
             input_shape: self.input_shape.clone(),
+            dims: self.dims.clone(),
+            fixed: self.fixed.clone(),
+            from: self.from.clone(),
         }
     }
 }
@@ -117,7 +131,8 @@ impl DataSettings {
             return self.prepare(&self.data, self.limit, network);
         };
         let shape = network.input_shape();
-        Ok(dataset.prepare(shape.without_batch(), self.scale)?)
+        let scale = model_inputs::scale_of(network, self.scale);
+        Ok(dataset.prepare(shape.without_batch(), scale)?)
     }
 
     /// Other data, read the same way but for the limit.
@@ -131,13 +146,7 @@ impl DataSettings {
         limit: Option<usize>,
         network: &Network,
     ) -> Result<Samples, Error> {
-        let options = OpenOptions {
-            features: Some(network.input_elements()),
-            limit,
-        };
-        let dataset = Dataset::open(path, &options)?;
-        let shape = network.input_shape();
-        Ok(dataset.prepare(shape.without_batch(), self.scale)?)
+        model_inputs::samples(path, limit, self.scale, network)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Model files: from a path to a [`Network`]. One module per format, one line each in [`ALL`].
 
 mod load;
+mod nnet;
+mod normalisation;
 pub mod onnx;
 
-pub use load::{ALL, Format, LoadError, LoadOptions, Loaded, load, load_bytes};
+pub use load::{ALL, FixedInput, Format, LoadError, LoadOptions, Loaded, load, load_bytes};
 
 #[cfg(doc)]
 use deepconcolic_network::Network;

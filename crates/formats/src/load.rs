@@ -1,9 +1,12 @@
 //! Loading a model whatever its format.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use deepconcolic_network::Network;
+use serde::{Deserialize, Serialize};
 
+use crate::nnet;
 use crate::onnx::{Model, OnnxError};
 
 /// How to read a model.
@@ -15,6 +18,24 @@ pub struct LoadOptions {
     pub std: Option<Vec<f64>>,
     /// The input's shape, for models that leave it open.
     pub input_shape: Option<Vec<usize>>,
+    /// Extents of open axes: by the name that the model gives them, or as `INPUT:AXIS`.
+    pub dims: BTreeMap<String, usize>,
+    /// Inputs that are not tested, with the values they always have.
+    pub fixed: Vec<FixedInput>,
+    /// Tensors inside the model that are tested in place of the inputs they are computed from.
+    pub from: Vec<String>,
+}
+
+/// An input of the model that always has the same value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedInput {
+    /// Its name in the model.
+    pub name: String,
+    /// Its shape; none for one number that fills whatever shape the model wants.
+    pub shape: Option<Vec<usize>>,
+    /// Its elements, last axis fastest; one that stands for all where they are equal.
+    pub values: Vec<f64>,
 }
 
 /// A model that was read.
@@ -31,6 +52,10 @@ pub struct Loaded {
     pub sha256: String,
     /// What the user should know about how it was read.
     pub notes: Vec<String>,
+    /// What of the model is tested, where that is not simply its one input: parts, fixed inputs, a cut.
+    pub scope: Vec<String>,
+    /// The first floating-point tensor computed from each input of integers: where the model can be cut.
+    pub after_integers: Vec<(String, String)>,
 }
 
 /// Why a model was not loaded.
@@ -40,6 +65,14 @@ pub enum LoadError {
     /// The ONNX file is at fault.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
+    /// The .nnet file is at fault.
+    #[error("{path}: {problem}")]
+    Nnet {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// No format with this ending.
     #[error("{path}: models of this kind are not supported ({known}); {advice}")]
     UnknownFormat {
@@ -63,11 +96,18 @@ pub struct Format {
 }
 
 /// Every format there is.
-pub const ALL: &[Format] = &[Format {
-    name: "ONNX",
-    extension: "onnx",
-    load: load_onnx,
-}];
+pub const ALL: &[Format] = &[
+    Format {
+        name: "ONNX",
+        extension: "onnx",
+        load: load_onnx,
+    },
+    Format {
+        name: "NNet",
+        extension: "nnet",
+        load: nnet::load,
+    },
+];
 
 fn load_onnx(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
     let in_file = |fault| OnnxError::InFile {
@@ -107,9 +147,16 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
 
 fn advice(extension: &str) -> &'static str {
     match extension {
-        "pt" | "pth" => "export it from PyTorch with torch.onnx.export",
-        "h5" | "keras" | "pb" => "export it from Keras with model.export(..., format=\"onnx\")",
-        "tflite" => "convert it with tf2onnx",
+        "pt" | "pth" | "pt2" | "ts" | "torchscript" => {
+            "export it from PyTorch with torch.onnx.export(model, (x,), \"model.onnx\")"
+        }
+        "h5" | "keras" | "hdf5" => {
+            "export it from Keras with model.export(\"model.onnx\", format=\"onnx\")"
+        }
+        "pb" => {
+            "convert it with python -m tf2onnx.convert --saved-model FOLDER --output model.onnx"
+        }
+        "tflite" => "convert it with python -m tf2onnx.convert --tflite FILE --output model.onnx",
         "pkl" | "joblib" => "export it from scikit-learn with skl2onnx",
         _ => "export the model to ONNX",
     }

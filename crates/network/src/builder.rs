@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::input_part::InputPart;
 use crate::network::{Constant, Label, Layer, Network, Node, Source, StoredTensor, Value, ValueId};
 use crate::numbers::Numbers;
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
@@ -40,6 +41,7 @@ pub struct NetworkBuilder {
     tensors: Vec<StoredTensor>,
     layers: Vec<Layer>,
     input_name: String,
+    inputs: Vec<InputPart>,
     /// The tensor of the model file that is being computed, if there is a file.
     origin: Option<String>,
 }
@@ -53,11 +55,22 @@ impl NetworkBuilder {
             tensors: Vec::new(),
             layers: Vec::new(),
             input_name: input_name.to_owned(),
+            inputs: vec![InputPart::new(input_name, input.clone())],
             origin: None,
         };
         let value = builder.store(Source::Input, input.elements());
         let tensor = builder.hold(value, input);
         (builder, tensor)
+    }
+
+    /// What the input is made of.
+    pub fn inputs(&self) -> &[InputPart] {
+        &self.inputs
+    }
+
+    /// Says what the input is made of.
+    pub(crate) fn declare_inputs(&mut self, parts: Vec<InputPart>) {
+        self.inputs = parts;
     }
 
     /// A tensor that is part of the model.
@@ -291,6 +304,8 @@ impl NetworkBuilder {
         let network = Network {
             input: self.tensors[0].clone(),
             input_name: self.input_name,
+            inputs: self.inputs,
+            before: None,
             primary,
             logits,
             head,

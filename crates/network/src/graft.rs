@@ -146,6 +146,7 @@ pub fn graft(networks: &[(&str, &Network)]) -> Result<Graft, GraftError> {
     check(networks)?;
     let (_, first) = networks[0];
     let (mut builder, _) = NetworkBuilder::new(first.input_name(), first.input_shape());
+    builder.declare_inputs(first.inputs().to_vec());
     let mut parts: Vec<Part> = Vec::new();
     let mut outputs: Vec<(String, Tensor)> = Vec::new();
     let mut all_logits = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::input_part::InputPart;
 use crate::numbers::Numbers;
 use crate::operator::{Nature, Operator};
 use crate::{Order, Shape};
@@ -225,6 +226,8 @@ pub struct Network {
     pub(crate) nodes: Vec<Node>,
     pub(crate) input: StoredTensor,
     pub(crate) input_name: String,
+    pub(crate) inputs: Vec<InputPart>,
+    pub(crate) before: Option<Arc<Network>>,
     pub(crate) outputs: Vec<(String, StoredTensor)>,
     pub(crate) primary: usize,
     pub(crate) logits: StoredTensor,
@@ -246,6 +249,24 @@ impl Network {
     /// Name of the input in the model file.
     pub fn input_name(&self) -> &str {
         &self.input_name
+    }
+
+    /// What one input is made of: the tensors of the model file that are one vector here.
+    pub fn inputs(&self) -> &[InputPart] {
+        &self.inputs
+    }
+
+    /// Where the model file was cut, what computes the input of this network from the file's own: its outputs are
+    /// the parts of this network's input, in their order.
+    pub fn before(&self) -> Option<&Network> {
+        self.before.as_deref()
+    }
+
+    /// The same network, with what computes its input.
+    #[must_use]
+    pub fn computed_by(mut self, before: Network) -> Self {
+        self.before = Some(Arc::new(before));
+        self
     }
 
     /// The hidden layers in topological order.

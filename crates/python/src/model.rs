@@ -36,6 +36,7 @@ impl Model {
                 std,
                 input_shape,
                 content: content.map(Arc::from),
+                ..ModelSettings::default()
             },
         }
     }

@@ -20,6 +20,16 @@ impl Text for Inspection {
             self.input.name,
             dims(&self.input.shape)
         )?;
+        for part in &self.inputs {
+            let kind = if part.integer { ", integers" } else { "" };
+            writeln!(
+                out,
+                "  part   {} {} from element {}{kind}",
+                part.name,
+                dims(&part.shape),
+                part.first
+            )?;
+        }
         for output in &self.outputs {
             writeln!(out, "output   {} {}", output.name, dims(&output.shape))?;
         }

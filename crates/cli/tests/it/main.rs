@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod coverage;
+mod inputs;
 mod readme;
 mod run;
 mod schemas;

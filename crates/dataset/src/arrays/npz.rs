@@ -87,6 +87,11 @@ impl NpzReader {
         self.header(name).map(|header| header.shape.as_slice())
     }
 
+    /// How many samples an array of numbers declares: the size of its first axis.
+    pub(crate) fn samples(&self, name: &str) -> Option<usize> {
+        self.shape(name)?.first().copied()
+    }
+
     /// Reads an array, converting its numbers to `T`.
     pub fn read<T: Element>(&mut self, name: &str) -> Result<Array<T>, DatasetError> {
         self.with_source(name, |source| source.read(None))

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::arrays::NpzReader;
 use crate::dataset::Dataset;
 use crate::elements::Elements;
-use crate::error::{ArrayError, DatasetError};
+use crate::error::DatasetError;
 use crate::format::{Format, OpenOptions, has_extension};
-use crate::shape::Shape;
+use crate::npz_labels::Labels;
 
 /// Names of the samples, best first, each with the names its labels may have. Case does not matter.
 const NAMES: &[(&str, &[&str])] = &[
@@ -38,45 +38,16 @@ impl Format for Npz {
             path: path.to_path_buf(),
             found: archive.listing(),
         })?;
-        let (mut classes, mut quantities) = (None, None);
-        if let Some(name) = labels {
-            one_each(&archive, path, &name)?;
-            match archive.read::<i64>(&name) {
-                Ok(array) => classes = Some(array.values),
-                Err(DatasetError::Array {
-                    problem: ArrayError::Value { .. },
-                    ..
-                }) => quantities = Some(archive.read::<f64>(&name)?.values),
-                Err(other) => return Err(other),
-            }
-        }
-        let declared = archive
-            .shape(&samples)
-            .and_then(|shape| shape.first())
-            .copied();
+        let labels = match labels {
+            Some(name) => Labels::named(&mut archive, path, &name)?,
+            None => Labels::default(),
+        };
+        let declared = archive.samples(&samples);
         let (shape, elements) =
             archive.with_source(&samples, |source| Elements::read(source, options.limit))?;
         let dataset = Dataset::new(path, &shape, elements)?.with_array(&samples);
-        match (classes, quantities) {
-            (Some(labels), _) => {
-                let labels = cut(labels, declared, dataset.len());
-                dataset.with_labels(labels)
-            }
-            (None, Some(values)) => {
-                let values = cut(values, declared, dataset.len());
-                dataset.with_quantities(values)
-            }
-            (None, None) => Ok(dataset),
-        }
+        labels.give(dataset, declared)
     }
-}
-
-/// With a limit samples and labels are cut, but only what belongs together may be cut together.
-fn cut<T>(mut labels: Vec<T>, declared: Option<usize>, kept: usize) -> Vec<T> {
-    if declared == Some(labels.len()) {
-        labels.truncate(kept);
-    }
-    labels
 }
 
 /// The array of the samples and that of the labels.
@@ -97,22 +68,6 @@ fn choose(archive: &NpzReader) -> Option<(String, Option<String>)> {
         (Some(only), None) => Some((only.to_owned(), None)),
         _ => None,
     }
-}
-
-/// Refuses labels that are not one number a sample.
-fn one_each(archive: &NpzReader, path: &Path, name: &str) -> Result<(), DatasetError> {
-    if let Some(shape) = archive.shape(name)
-        && !matches!(shape, [_] | [_, 1])
-    {
-        return Err(DatasetError::Malformed {
-            place: crate::error::array_place(path, Some(name)),
-            detail: format!(
-                "labels of shape {}; give one number a sample (for one-hot labels, argmax(axis=1))",
-                Shape(shape)
-            ),
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -65,9 +65,7 @@ fn identities(opened: &Opened, report: &mut RunFindings) -> Result<(), Error> {
     let found = hash_values(seeds.iter().flatten());
     report.compare(RUN, "settings.seed_values", &settings.seed_values, &found);
     if let Some(text) = &settings.domain.given {
-        let elements = opened.network.input_elements();
-        let domain = samples::parse_domain(text, elements)?;
-        let words = settings.domain.words.clone();
+        let (domain, words) = samples::parse_domain(text, opened.network.inputs())?;
         let found = DomainSettings::new(&domain, settings.domain.given.clone(), words);
         if settings.domain != found {
             report.differs(RUN, "settings.domain", "other ends", text);
@@ -180,7 +178,7 @@ fn from_data(
             report.differs(folder::SUITE, field, claimed, "other values");
         }
     }
-    let (domain, words) = samples::domain(settings.domain.given.as_deref(), data)?;
+    let (domain, words) = samples::domain(settings.domain.given.as_deref(), data, &opened.network)?;
     let found = DomainSettings::new(&domain, settings.domain.given.clone(), words);
     if settings.domain != found {
         let show = |d: &DomainSettings| serde_json::to_string(d).unwrap_or_default();

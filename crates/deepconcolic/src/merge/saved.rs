@@ -30,6 +30,7 @@ impl Prepared {
             .map(Event::Note)
             .for_each(&mut *tell);
         let digest = model::digest(&loaded);
+        let mut notes = loaded.scope;
         let network = loaded.network;
         same(&settings.sha256, &loaded.sha256, "the model", dir)?;
         let decision = model::decision(settings.decision, &network)?;
@@ -66,7 +67,7 @@ impl Prepared {
             &space,
             profile.as_ref(),
         )?;
-        let mut notes: Vec<String> = decision_notes(&decision).into_iter().collect();
+        notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         notes.extend(family.notes());
         notes.extend(two_inputs::of_run(family.as_ref(), &space));

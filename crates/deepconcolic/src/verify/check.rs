@@ -47,6 +47,9 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
         mean: record.mean.clone(),
         std: record.std.clone(),
         input_shape: record.input_shape.clone(),
+        dims: record.dims.clone(),
+        fixed: record.fixed.clone(),
+        from: record.from.clone(),
     };
     let loaded = deepconcolic_formats::load(&path, &options)?;
     let digest = model::digest(&loaded);

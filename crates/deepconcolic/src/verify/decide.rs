@@ -13,8 +13,8 @@ use super::question::{Answer, PropertyQuestion};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::paths;
-use crate::model;
 use crate::settings::ModelSettings;
+use crate::{model, model_inputs};
 
 /// What is to be decided.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,7 +79,9 @@ impl VerifyJob {
         let deadline = Instant::now() + Duration::from_secs_f64(self.timeout);
         let loaded = model::load(&self.model)?;
         let told = loaded.notes.iter().cloned().map(Event::Note);
-        told.for_each(tell);
+        told.for_each(&mut *tell);
+        loaded.scope.iter().cloned().map(Event::Note).for_each(tell);
+        model_inputs::can_be_searched(&loaded)?;
         let digest = model::digest(&loaded);
         let network = loaded.network;
         let property = read(&self.property)?;
@@ -150,6 +152,9 @@ impl VerifyJob {
             mean: self.model.mean.clone(),
             std: self.model.std.clone(),
             input_shape: self.model.input_shape.clone(),
+            dims: self.model.dims.clone(),
+            fixed: self.model.fixed.clone(),
+            from: self.model.from.clone(),
             head: asked.head().map(str::to_owned),
             property: text(&absolute(&self.property)),
             outside: match answer {

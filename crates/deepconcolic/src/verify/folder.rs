@@ -1,11 +1,13 @@
 //! The folder that `verify --out` leaves: written whole before anything is printed, read by `check`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use deepconcolic_check::{hex, sha256};
 use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_formats::FixedInput;
 use serde::{Deserialize, Serialize};
 
 use super::question::PropertyQuestion;
@@ -48,6 +50,15 @@ pub struct AnswerRecord {
     pub std: Option<Vec<f64>>,
     /// The input's shape, if the model leaves it open.
     pub input_shape: Option<Vec<usize>>,
+    /// Extents of open axes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dims: BTreeMap<String, usize>,
+    /// Inputs that the property does not speak of, with their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<FixedInput>,
+    /// Tensors inside the model that the property speaks of in place of its inputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
     /// The final Softmax or Sigmoid that makes the output from the logits.
     pub head: Option<String>,
     /// The property file.

@@ -231,16 +231,14 @@ pub enum OnnxError {
         /// What the file has.
         found: &'static str,
     },
-    /// Not exactly one input.
-    #[error(
-        "the model has {count} inputs ({names}) and only models with one are supported; \
-         export the network alone, with everything else fixed"
-    )]
-    Inputs {
-        /// Their names.
-        names: String,
-        /// How many.
-        count: usize,
+    /// Nothing is left to be tested.
+    #[error("the model has no input that is not fixed, so there is nothing to test")]
+    NoInput,
+    /// An option about inputs that fits none of them.
+    #[error("{problem}")]
+    InputOption {
+        /// The option, what is wrong with it, and the way out.
+        problem: String,
     },
     /// An input that cannot be fed.
     #[error("the input {}: {problem}", quote(input))]

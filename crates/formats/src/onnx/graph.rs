@@ -7,6 +7,8 @@ use std::mem;
 use bytes::Bytes;
 
 use super::array::Array;
+use super::attributes::Attribute;
+use super::dtype::DType;
 use super::error::OnnxError;
 use super::external::ExternalFiles;
 use super::node::Node;
@@ -95,6 +97,23 @@ impl Graph {
             inputs,
             outputs,
         })
+    }
+}
+
+impl Graph {
+    /// The element types of the constants, whether they are initializers or nodes.
+    pub(super) fn constant_types(&self) -> HashMap<&str, DType> {
+        let initializers = self.initializers.iter();
+        let mut types: HashMap<&str, DType> = initializers
+            .map(|(name, array)| (name.as_str(), array.dtype))
+            .collect();
+        for node in self.nodes.iter().filter(|node| node.op_type == "Constant") {
+            let value = node.attributes.get("value");
+            if let (Some(Attribute::Tensor(array)), Some(output)) = (value, node.outputs.first()) {
+                types.insert(output, array.dtype);
+            }
+        }
+        types
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a decoded model to a [`Network`]: each node is handed to the builder of its operator.
 //!
-//! A sample is the model's input at a batch of one, so shapes are concrete and whatever depends on
+//! A sample is the model's inputs at a batch of one, so shapes are concrete and whatever depends on
 //! no input (shape arithmetic above all) is computed on the way. A node that cannot be imported
 //! poisons what depends on it; the model is refused only if its answer does.
 
@@ -8,19 +8,22 @@ mod control;
 
 use std::collections::{HashMap, HashSet};
 
-use deepconcolic_network::{Network, NetworkBuilder, Shape, Tensor, ops};
+use deepconcolic_network::{InputPart, Network, NetworkBuilder, Tensor};
 
+use super::cut::Section;
 use super::dtype::DType;
 use super::error::OnnxError;
 use super::finite::NotFinite;
 use super::gelu;
+use super::inputs::Inputs;
 use super::masking::Masks;
 use super::model::Model;
 use super::node::Node;
 use super::notes::notes;
 use super::operators::{self, Context};
 use super::quote::quote;
-use super::value_info::{Dim, ValueInfo};
+use super::value_info::ValueInfo;
+use crate::normalisation::normalise;
 use crate::{LoadOptions, Loaded};
 
 use control::Unrolled;
@@ -38,201 +41,59 @@ pub(crate) type Slot = Result<Value, String>;
 impl Model {
     /// The network this model describes.
     pub fn import(&self, options: &LoadOptions) -> Result<Loaded, OnnxError> {
-        let input = self.only_input()?;
-        let shape = input_shape(input, options)?;
-        let (mut builder, tensor) = NetworkBuilder::new(&input.name, shape);
-        let tensor = normalise(&mut builder, tensor, options)
-            .map_err(|problem| OnnxError::Normalisation { problem })?;
-        let mut import = Import {
-            model: self,
-            builder,
-            values: HashMap::new(),
-            names: HashSet::new(),
-            not_finite: NotFinite::default(),
-            masks: Masks::new(
-                &self.graph.nodes,
-                self.graph.outputs.iter().map(|output| output.name.as_str()),
-                self.standard_opset(),
-            ),
-            opset: self.standard_opset(),
-            unrolled: Unrolled::default(),
-            repeats: HashMap::new(),
+        let inputs = Inputs::of(&self.graph, options)?;
+        let mut notes = notes(self);
+        let (network, parts, after_integers) = if options.from.is_empty() {
+            let whole = Section::whole(&self.graph);
+            let mut import = Import::new(self, &inputs, &whole, Some(options))?;
+            import.nodes(&whole);
+            let after_integers = import.after_integers();
+            let parts = import.parts.clone();
+            (import.finish(&mut notes)?, parts, after_integers)
+        } else {
+            let (network, parts) = self.import_cut(&inputs, options, &mut notes)?;
+            (network, parts, Vec::new())
         };
-        import.values.insert(
-            input.name.clone(),
-            Ok(Value {
-                tensor,
-                integer: false,
-            }),
-        );
-        import.constants();
-        let fused = gelu::erf_forms(&self.graph);
-        for (index, node) in self.graph.nodes.iter().enumerate() {
-            import.node(fused.get(&index).unwrap_or(node));
-        }
-        let mut notes = notes(self, input);
-        let network = import.finish(&mut notes)?;
         Ok(Loaded {
             network,
             format: format!("ONNX, opset {}", self.standard_opset()),
             producer: self.producer.clone(),
             sha256: self.sha256.clone(),
+            scope: inputs.scope(&parts, &options.from),
+            after_integers,
             notes,
         })
     }
 
-    fn only_input(&self) -> Result<&ValueInfo, OnnxError> {
-        match self.graph.inputs.as_slice() {
-            [input] => Ok(input),
-            inputs => Err(OnnxError::Inputs {
-                names: inputs
-                    .iter()
-                    .map(|i| quote(&i.name))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                count: inputs.len(),
-            }),
-        }
+    /// The network after the tensors where the model is cut, with the one before them.
+    fn import_cut(
+        &self,
+        inputs: &Inputs,
+        options: &LoadOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<(Network, Vec<InputPart>), OnnxError> {
+        let after = Section::after(&self.graph, &options.from)?;
+        let before = Section::before(&self.graph, &options.from, &after);
+        let mut import = Import::new(self, inputs, &before, None)?;
+        import.nodes(&before);
+        let cut = import.cut_tensors(&options.from)?;
+        let inputs_after = inputs.replaced(&cut);
+        let mut network = Import::new(self, &inputs_after, &after, Some(options))?;
+        network.nodes(&after);
+        let parts = network.parts.clone();
+        let network = network.finish(notes)?;
+        let before = import.computing(&parts)?;
+        Ok((network.computed_by(before), parts))
     }
-}
-
-/// The input's shape at a batch of one.
-fn input_shape(input: &ValueInfo, options: &LoadOptions) -> Result<Shape, OnnxError> {
-    let refuse = |problem: String| OnnxError::Input {
-        input: input.name.clone(),
-        problem,
-    };
-    if let Some(dtype) = input.elem_type
-        && !dtype.is_float()
-    {
-        return Err(refuse(format!(
-            "its elements are {dtype}, not floating-point numbers; \
-             export the model without the conversion in front"
-        )));
-    }
-    let declared = input.shape.as_deref().unwrap_or_default();
-    let dims = if let Some(given) = &options.input_shape {
-        let agrees = declared.is_empty()
-            || declared.len() == given.len()
-                && declared
-                    .iter()
-                    .zip(given)
-                    .enumerate()
-                    .all(|(axis, (d, g))| {
-                        axis == 0 || !matches!(d, Dim::Known(known) if known != g)
-                    });
-        if !agrees {
-            return Err(refuse(format!(
-                "the shape given, {given:?}, contradicts the model's {}",
-                show(declared)
-            )));
-        }
-        given.clone()
-    } else if declared.is_empty() {
-        return Err(refuse(
-            "the model does not declare its shape; give it with --input-shape, for example 1,3,32,32"
-                .into(),
-        ));
-    } else {
-        concrete(declared).ok_or_else(|| {
-            refuse(format!(
-                "its shape {} is open beyond the batch axis; give it with --input-shape, \
-                 for example 1,3,32,32",
-                show(declared)
-            ))
-        })?
-    };
-    Shape::new(dims).map_err(refuse)
-}
-
-/// The declared shape with one sample in an open batch axis.
-fn concrete(declared: &[Dim]) -> Option<Vec<usize>> {
-    declared
-        .iter()
-        .enumerate()
-        .map(|(axis, dim)| match dim {
-            Dim::Known(extent) => Some(*extent),
-            Dim::Symbolic(_) | Dim::Unknown => (axis == 0).then_some(1),
-        })
-        .collect()
-}
-
-fn show(declared: &[Dim]) -> String {
-    let dims: Vec<String> = declared
-        .iter()
-        .map(|dim| match dim {
-            Dim::Known(extent) => extent.to_string(),
-            Dim::Symbolic(name) => quote(name),
-            Dim::Unknown => "?".into(),
-        })
-        .collect();
-    format!("[{}]", dims.join(", "))
-}
-
-/// The input as the first node sees it: minus the mean, over the standard deviation.
-fn normalise(
-    builder: &mut NetworkBuilder,
-    input: Tensor,
-    options: &LoadOptions,
-) -> Result<Tensor, String> {
-    let mut tensor = input;
-    if let Some(mean) = &options.mean {
-        if mean.iter().any(|m| !(*m as f32).is_finite()) {
-            return Err("a mean must be a finite number".into());
-        }
-        let mean = per_channel(builder, input, "mean", mean)?;
-        tensor = builder.add(ops::Binary::new(ops::Sub), &[tensor, mean], "mean")?;
-    }
-    if let Some(std) = &options.std {
-        // As the network will hold it: what is too small for single precision is zero there.
-        let usable = |s: &f64| (*s as f32).is_finite() && *s as f32 > 0.0;
-        if !std.iter().all(usable) {
-            return Err("a standard deviation must be a positive number".into());
-        }
-        let std = per_channel(builder, input, "standard deviation", std)?;
-        tensor = builder.add(ops::Binary::new(ops::Div), &[tensor, std], "std")?;
-    }
-    Ok(tensor)
-}
-
-/// One number for all elements, for each channel, or for each element of the input.
-fn per_channel(
-    builder: &mut NetworkBuilder,
-    input: Tensor,
-    what: &str,
-    numbers: &[f64],
-) -> Result<Tensor, String> {
-    let shape = builder.shape(input);
-    let count = numbers.len();
-    if count == shape.elements() && count > 1 {
-        return builder.constant(shape, numbers.to_vec());
-    }
-    let dims = shape.dims();
-    let candidates: Vec<usize> = match dims.len() {
-        4 => vec![1, 3],
-        rank => vec![rank.saturating_sub(1)],
-    };
-    let axes: Vec<usize> = candidates
-        .into_iter()
-        .filter(|&axis| dims.get(axis) == Some(&count))
-        .collect();
-    let mut spread = vec![1; dims.len()];
-    match axes.as_slice() {
-        _ if count == 1 => {}
-        [axis] => spread[*axis] = count,
-        _ => {
-            return Err(format!(
-                "{count} numbers of {what} fit neither the channels nor the elements of an input \
-                 of shape {shape}; give one number, or one for each channel"
-            ));
-        }
-    }
-    builder.constant(Shape::new(spread)?, numbers.to_vec())
 }
 
 struct Import<'a> {
     model: &'a Model,
     builder: NetworkBuilder,
+    /// Element types of the constants of the file.
+    types: HashMap<&'a str, DType>,
+    /// What the input vector is made of.
+    parts: Vec<InputPart>,
     values: HashMap<String, Slot>,
     /// Names of layers so far: each must be unique on the command line.
     names: HashSet<String>,
@@ -245,7 +106,127 @@ struct Import<'a> {
     repeats: HashMap<String, usize>,
 }
 
-impl Import<'_> {
+impl<'a> Import<'a> {
+    /// The inputs that a section reads, and all constants. The normalisation that options ask for is put in front.
+    fn new(
+        model: &'a Model,
+        inputs: &Inputs,
+        section: &Section<'_>,
+        options: Option<&LoadOptions>,
+    ) -> Result<Self, OnnxError> {
+        let parts = inputs.tested(section);
+        if parts.is_empty() {
+            return Err(OnnxError::NoInput);
+        }
+        let problem = |problem| OnnxError::InputOption { problem };
+        let (mut builder, mut tensors) = NetworkBuilder::of_inputs(parts).map_err(problem)?;
+        if let (Some(options), [tensor]) = (options, tensors.as_mut_slice()) {
+            *tensor = normalise(&mut builder, *tensor, options)
+                .map_err(|problem| OnnxError::Normalisation { problem })?;
+        }
+        let parts = builder.inputs().to_vec();
+        let tested = parts.iter().zip(&tensors).map(|(part, &tensor)| {
+            let integer = part.integer;
+            (part.name.clone(), Ok(Value { tensor, integer }))
+        });
+        let mut values: HashMap<String, Slot> = tested.collect();
+        for fixed in &inputs.fixed {
+            let slot = builder.constant(fixed.shape.clone(), fixed.values.clone());
+            let integer = fixed.integer;
+            let slot = slot.map(|tensor| Value { tensor, integer });
+            values.insert(fixed.name.clone(), slot);
+        }
+        let mut import = Self {
+            model,
+            builder,
+            parts,
+            types: model.graph.constant_types(),
+            values,
+            names: HashSet::new(),
+            not_finite: NotFinite::default(),
+            masks: Masks::new(
+                &model.graph.nodes,
+                model.graph.outputs.iter().map(|output| output.name.as_str()),
+                model.standard_opset(),
+            ),
+            opset: model.standard_opset(),
+            unrolled: Unrolled::default(),
+            repeats: HashMap::new(),
+        };
+        import.constants();
+        Ok(import)
+    }
+
+    fn nodes(&mut self, section: &Section<'_>) {
+        let fused = gelu::erf_forms(&self.model.graph);
+        for (index, node) in section.nodes() {
+            self.node(fused.get(&index).unwrap_or(node));
+        }
+    }
+
+    /// The shapes of the tensors where the model is cut.
+    fn cut_tensors(&self, names: &[String]) -> Result<Vec<InputPart>, OnnxError> {
+        let refuse = |name: &str, why: &str| OnnxError::InputOption {
+            problem: format!("--from {}: {why}", quote(name)),
+        };
+        let tensor = |name: &String| match self.values.get(name) {
+            Some(Ok(value)) if value.integer => Err(refuse(
+                name,
+                "its elements are integers; name the first floating-point tensor after it",
+            )),
+            Some(Ok(value)) if self.builder.is_constant(value.tensor) => Err(refuse(
+                name,
+                "it does not depend on an input that is tested",
+            )),
+            Some(Ok(value)) => Ok(InputPart::new(name, self.builder.shape(value.tensor))),
+            Some(Err(problem)) => Err(refuse(name, &format!("it cannot be computed: {problem}"))),
+            None => Err(refuse(name, "it is not computed")),
+        };
+        names.iter().map(tensor).collect()
+    }
+
+    /// The network that computes these tensors.
+    fn computing(self, parts: &[InputPart]) -> Result<Network, OnnxError> {
+        let refuse = |problem| OnnxError::Import { problem };
+        let mut outputs = Vec::new();
+        for part in parts {
+            match self.values.get(&part.name) {
+                Some(Ok(value)) => outputs.push((part.name.as_str(), value.tensor)),
+                Some(Err(problem)) => return Err(refuse(problem.clone())),
+                None => return Err(refuse(format!("{} is not computed", quote(&part.name)))),
+            }
+        }
+        self.builder.finish(&outputs, 0).map_err(refuse)
+    }
+
+    /// For each input of integers, the first floating-point tensor that is computed from it.
+    fn after_integers(&self) -> Vec<(String, String)> {
+        let integers = self.parts.iter().filter(|part| part.integer);
+        let first = |part: &InputPart| {
+            let mut reached: HashSet<&str> = HashSet::from([part.name.as_str()]);
+            for node in &self.model.graph.nodes {
+                if !node
+                    .inputs
+                    .iter()
+                    .any(|name| reached.contains(name.as_str()))
+                {
+                    continue;
+                }
+                for output in &node.outputs {
+                    reached.insert(output);
+                    if let Some(Ok(value)) = self.values.get(output)
+                        && !value.integer
+                        && !self.builder.is_constant(value.tensor)
+                    {
+                        return Some((part.name.clone(), output.clone()));
+                    }
+                }
+            }
+            None
+        };
+        integers.filter_map(first).collect()
+    }
+
     fn constants(&mut self) {
         for (name, array) in &self.model.graph.initializers {
             let slot = operators::constant(&mut self.builder, array);
@@ -275,7 +256,8 @@ impl Import<'_> {
         ));
         for (position, name) in node.outputs.iter().enumerate() {
             let slot = slots.get(position).unwrap_or(&missing).clone();
-            self.values.insert(name.clone(), slot);
+            // Where the model is cut, the tensor is there already.
+            self.values.entry(name.clone()).or_insert(slot);
         }
     }
 
@@ -309,7 +291,7 @@ impl Import<'_> {
             name: &name,
             opset: self.opset,
             inputs,
-            constants: &self.model.graph.initializers,
+            types: &self.types,
             builder: &mut self.builder,
         };
         let outputs = build(&mut context).map_err(|problem| format!("{label}: {problem}"))?;

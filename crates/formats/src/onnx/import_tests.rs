@@ -414,3 +414,78 @@ fn a_row_that_is_masked_entirely_is_refused() {
         .insert(0, output.into());
     assert_says(&refusal(&shown), &["minus infinity"]);
 }
+
+/// A model that adds two inputs; a third, of integers, concerns nobody.
+fn sum_of_two(axes: [&[&str]; 2]) -> ModelProto {
+    model(graph(
+        &[
+            node("Add", &["a", "b"], &["s"]),
+            node("Relu", &["s"], &["y"]),
+        ],
+        &[],
+        &[
+            value_info("a", 1, axes[0]),
+            value_info("b", 1, axes[1]),
+            value_info("rate", 7, &[]),
+        ],
+        &[value_info("y", 1, &[])],
+    ))
+}
+
+fn import_with(proto: &ModelProto, options: &LoadOptions) -> Result<Loaded, OnnxError> {
+    Model::decode(proto.encode_to_vec().into(), None)?.import(options)
+}
+
+#[test]
+fn inputs_that_no_output_depends_on_are_not_asked_for() {
+    let loaded = import(&sum_of_two([&["n", "2"], &["2"]])).unwrap();
+    let names: Vec<&str> = loaded
+        .network
+        .inputs()
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(loaded.network.input_elements(), 4);
+}
+
+#[test]
+fn axes_of_one_name_have_one_extent() {
+    let proto = sum_of_two([&["n", "width"], &["width"]]);
+    // As the first axis of an input the name is the batch: one.
+    assert_eq!(import(&proto).unwrap().network.input_elements(), 2);
+    let options = LoadOptions {
+        dims: [("width".to_owned(), 3)].into(),
+        ..LoadOptions::default()
+    };
+    let network = import_with(&proto, &options).unwrap().network;
+    assert_eq!(network.input_elements(), 6);
+    // A question mark is no name: Paddle writes it for every open axis.
+    let proto = sum_of_two([&["?", "?"], &["?", "4"]]);
+    let options = LoadOptions {
+        dims: [("a:1".to_owned(), 4)].into(),
+        ..LoadOptions::default()
+    };
+    assert_eq!(
+        import_with(&proto, &options)
+            .unwrap()
+            .network
+            .input_elements(),
+        8
+    );
+}
+
+#[test]
+fn a_model_is_cut_where_a_tensor_is_named() {
+    let proto = sum_of_two([&["n", "2"], &["2"]]);
+    let options = LoadOptions {
+        from: vec!["s".to_owned()],
+        ..LoadOptions::default()
+    };
+    let loaded = import_with(&proto, &options).unwrap();
+    assert_eq!(loaded.network.input_name(), "s");
+    assert_says(&loaded.scope.join(" "), &["cut at `s`", "this tensor"]);
+    let before = loaded.network.before().unwrap();
+    assert_eq!(before.logits(&[1.0f32, 2.0, 10.0, 20.0]), [11.0, 22.0]);
+    assert_eq!(loaded.network.logits(&[-1.0f32, 2.0]), [0.0, 2.0]);
+}

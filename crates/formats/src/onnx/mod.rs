@@ -18,6 +18,7 @@
 
 mod array;
 mod attributes;
+mod cut;
 mod dtype;
 mod error;
 mod external;
@@ -28,6 +29,7 @@ mod gelu;
 mod graph;
 mod half;
 mod import;
+mod inputs;
 mod masking;
 mod model;
 mod node;

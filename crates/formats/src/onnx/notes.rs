@@ -5,27 +5,30 @@ use super::dtype::DType;
 use super::graph::Graph;
 use super::model::Model;
 use super::node::Node;
-use super::value_info::ValueInfo;
 
 /// Two products of an unsigned byte with signed weights of at most this size fit 16 bits.
 const NEVER_SATURATES: i64 = 64;
 
-/// The notes of a model with this input.
-pub(super) fn notes(model: &Model, input: &ValueInfo) -> Vec<String> {
+/// The notes of a model.
+pub(super) fn notes(model: &Model) -> Vec<String> {
     let notes = [
-        precision(&model.graph, input),
+        precision(&model.graph),
         dynamic_range(&model.graph),
         saturation(&model.graph),
     ];
     notes.into_iter().flatten().collect()
 }
 
-fn precision(graph: &Graph, input: &ValueInfo) -> Option<String> {
-    let precision = match input.elem_type {
-        Some(DType::Double) => "double",
-        Some(DType::Float16 | DType::Bfloat16) => "half",
-        _ if graph.nodes.iter().any(casts_to_half) => "partly half",
-        _ => return None,
+fn precision(graph: &Graph) -> Option<String> {
+    let has = |wanted: &[DType]| {
+        let mut types = graph.inputs.iter().filter_map(|input| input.elem_type);
+        types.any(|found| wanted.contains(&found))
+    };
+    let precision = match () {
+        () if has(&[DType::Double]) => "double",
+        () if has(&[DType::Float16, DType::Bfloat16]) => "half",
+        () if graph.nodes.iter().any(casts_to_half) => "partly half",
+        () => return None,
     };
     Some(format!(
         "the model computes in {precision} precision; it runs here in single precision"
@@ -39,9 +42,12 @@ fn casts_to_half(node: &Node) -> bool {
 }
 
 fn dynamic_range(graph: &Graph) -> Option<String> {
-    let dynamic = |node: &Node| node.op_type == "DynamicQuantizeLinear";
+    let dynamic = |node: &Node| {
+        let operators = ["DynamicQuantizeLinear", "DynamicQuantizeMatMul"];
+        operators.contains(&node.op_type.as_str())
+    };
     graph.nodes.iter().any(dynamic).then(|| {
-        "DynamicQuantizeLinear takes its range over each sample here, where a runtime takes it over \
+        "dynamic quantisation takes its range over each sample here, where a runtime takes it over \
          the whole batch; compare one sample at a time"
             .into()
     })

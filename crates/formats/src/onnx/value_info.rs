@@ -62,7 +62,8 @@ impl From<DimensionProto> for Dim {
             .and_then(|value| usize::try_from(value).ok());
         match (length, proto.dim_param) {
             (Some(length), _) if length > 0 => Self::Known(length),
-            (_, Some(name)) if !name.is_empty() => Self::Symbolic(name),
+            // Paddle's exporter calls every open axis the same: that is no name.
+            (_, Some(name)) if !name.is_empty() && name != "?" => Self::Symbolic(name),
             _ => Self::Unknown,
         }
     }

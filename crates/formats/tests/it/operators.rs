@@ -35,7 +35,8 @@ fn every_output_of_every_model_is_onnxruntimes() {
     let mut wrong = Vec::new();
     for path in models() {
         let Loaded { network, notes, .. } = open(&path);
-        assert_eq!(notes, [""; 0], "{}", path.display());
+        let odd = |note: &String| !note.starts_with("dynamic quantisation");
+        assert!(!notes.iter().any(odd), "{}: {notes:?}", path.display());
         let mut record = NpzReader::open(&path.with_extension("npz")).unwrap();
         let x: Vec<f32> = record.read("x").unwrap().values;
         let names: Vec<String> = record.names().map(str::to_owned).collect();

@@ -1,6 +1,6 @@
 //! What a builder sees of its node, and the constants of a model.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use deepconcolic_network::ops::Step;
@@ -22,8 +22,8 @@ pub struct Context<'a> {
     /// Version of the standard operators.
     pub opset: i64,
     pub inputs: Vec<Option<Value>>,
-    /// The constants of the file, for their element types.
-    pub constants: &'a BTreeMap<String, Array>,
+    /// Element types of the constants of the file.
+    pub types: &'a HashMap<&'a str, DType>,
     pub builder: &'a mut NetworkBuilder,
 }
 
@@ -100,7 +100,7 @@ impl Context<'_> {
     /// Element type of an input that is a constant of the file.
     pub fn element_type(&self, position: usize) -> Option<DType> {
         let name = self.node.inputs.get(position)?;
-        Some(self.constants.get(name)?.dtype)
+        self.types.get(name.as_str()).copied()
     }
 
     pub fn int(&self, name: &str) -> Result<Option<i64>, String> {

@@ -178,7 +178,10 @@ pub fn array_feature_extractor(context: &mut Context<'_>) -> Outputs {
     if !index.integer {
         return Err("indices must be integers".into());
     }
-    let result = context.add(Lookup::new(table)?, &[index.tensor])?;
+    let result = context.add(
+        Lookup::list("ArrayFeatureExtractor", table)?,
+        &[index.tensor],
+    )?;
     let shape = context.builder.shape(result);
     let row = Shape::new([1, shape.elements()])?;
     typed(context.add(View::new(row), &[result])?, integer)

@@ -20,6 +20,7 @@ mod loss;
 mod normalization;
 mod pool;
 mod power;
+mod q_linear;
 mod quantization;
 mod rearrange;
 mod recurrent;
@@ -63,6 +64,7 @@ const TABLE: &[(&str, &str, Build)] = &[
     ("", "Constant", shape::constant),
     ("", "ConstantOfShape", shape::constant_of_shape),
     ("", "Conv", conv::conv),
+    ("", "ConvInteger", q_linear::conv_integer),
     ("", "ConvTranspose", conv_transpose::conv_transpose),
     ("", "Cos", angles::cos),
     ("", "Cosh", angles::cosh),
@@ -210,11 +212,36 @@ const TABLE: &[(&str, &str, Build)] = &[
     ),
     ("ai.onnx.ml", "Scaler", arithmetic::scaler),
     ("ai.onnx.ml", "ZipMap", shape::identity),
+    (
+        "com.microsoft",
+        "DynamicQuantizeMatMul",
+        q_linear::dynamic_quantize_mat_mul,
+    ),
     ("com.microsoft", "FusedConv", conv::fused_conv),
     ("com.microsoft", "FusedGemm", dense::fused_gemm),
     ("com.microsoft", "Gelu", activation::gelu),
+    (
+        "com.microsoft",
+        "MatMulIntegerToFloat",
+        q_linear::mat_mul_integer_to_float,
+    ),
     ("com.microsoft", "QGemm", quantization::q_gemm),
-    ("com.microsoft", "QLinearAdd", quantization::q_linear_add),
+    ("com.microsoft", "QLinearAdd", q_linear::add),
+    (
+        "com.microsoft",
+        "QLinearAveragePool",
+        q_linear::average_pool,
+    ),
+    ("com.microsoft", "QLinearConcat", q_linear::concat),
+    (
+        "com.microsoft",
+        "QLinearGlobalAveragePool",
+        q_linear::global_average_pool,
+    ),
+    ("com.microsoft", "QLinearLeakyRelu", q_linear::leaky_relu),
+    ("com.microsoft", "QLinearMul", q_linear::mul),
+    ("com.microsoft", "QLinearSigmoid", q_linear::sigmoid),
+    ("com.microsoft", "QLinearSoftmax", q_linear::softmax),
 ];
 
 /// The builder of a node's operator.

@@ -4,24 +4,25 @@
 //! results equal an integer runtime's except, rarely, in a last place before rounding.
 
 use deepconcolic_network::ops::{
-    Add, Binary, Dense, DynamicQuantize, FakeQuantize, Mul, QuantizedOutput, Sub,
+    Binary, Dense, DynamicQuantize, FakeQuantize, Mul, QuantizedOutput, Sub,
 };
 use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, float, typed};
 use super::conv;
+use crate::onnx::dtype::DType;
 use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
 
 /// Scale and zero point, one for all or one per position along an axis.
-struct Scheme {
-    scale: Vec<f64>,
-    zero: Vec<f64>,
+pub struct Scheme {
+    pub scale: Vec<f64>,
+    pub zero: Vec<f64>,
 }
 
 impl Scheme {
-    fn read(context: &Context<'_>, scale: usize, zero: usize) -> Result<Self, String> {
+    pub fn read(context: &Context<'_>, scale: usize, zero: usize) -> Result<Self, String> {
         let (_, scale) = context.known(scale)?;
         let zero = context
             .known_if_given(zero)?
@@ -52,23 +53,30 @@ impl Scheme {
     }
 }
 
-/// The range of the integers a node writes: unsigned unless its zero point says otherwise. The
-/// importer keeps no integer widths, so 8 bits are assumed, as everywhere in practice.
-fn range(context: &Context<'_>, zero: usize) -> (i64, i64) {
-    let unsigned = context
+/// The range of the integers a node writes: those of its zero point's type, else of the type it names itself, else
+/// unsigned bytes.
+fn range(context: &Context<'_>, zero: usize) -> Result<(i64, i64), String> {
+    let named = context.int_or("output_dtype", 0)?;
+    let dtype = context
         .element_type(zero)
-        .is_none_or(|dtype| dtype.name().starts_with('u'));
-    if unsigned { (0, 255) } else { (-128, 127) }
+        .or_else(|| DType::from_code(named));
+    match dtype.unwrap_or(DType::Uint8) {
+        DType::Uint8 => Ok((0, 255)),
+        DType::Int8 => Ok((-128, 127)),
+        DType::Uint16 => Ok((0, 65_535)),
+        DType::Int16 => Ok((-32_768, 32_767)),
+        other => Err(format!("quantisation to {other} is not supported")),
+    }
 }
 
-fn quantise(
+pub fn quantise(
     context: &mut Context<'_>,
     input: Tensor,
     scheme: &Scheme,
     zero: usize,
     axis: Option<usize>,
 ) -> Result<Tensor, String> {
-    let (low, high) = range(context, zero);
+    let (low, high) = range(context, zero)?;
     let op = FakeQuantize::new(
         scheme.scale.iter().map(|&s| s as f32).collect(),
         scheme.zero.iter().map(|&z| z as i64).collect(),
@@ -155,7 +163,7 @@ fn matrix(
 }
 
 /// A constant matrix minus its zero point, which may differ by column.
-fn integer_weights(
+pub fn integer_weights(
     context: &Context<'_>,
     position: usize,
     zero: &[f64],
@@ -278,20 +286,4 @@ pub fn q_gemm(context: &mut Context<'_>) -> Outputs {
     let y = Scheme::read(context, 7, 8)?;
     let factors = factors(&a, &b, &y, b.scale.len());
     typed(requantise(context, sums, &factors, 1, (&y, 8))?, true)
-}
-
-/// onnxruntime's quantised sum.
-pub fn q_linear_add(context: &mut Context<'_>) -> Outputs {
-    let y = Scheme::read(context, 6, 7)?;
-    let mut terms = Vec::new();
-    for at in [0, 3] {
-        let scheme = Scheme::read(context, at + 1, at + 2)?;
-        let input = context.tensor(at)?;
-        let zero = context.constant(&[], vec![scheme.zero[0]])?;
-        let scale = context.constant(&[], vec![scheme.scale[0]])?;
-        let centred = context.add(Binary::new(Sub), &[input, zero])?;
-        terms.push(context.add(Binary::new(Mul), &[centred, scale])?);
-    }
-    let sum = context.add(Binary::new(Add), &terms)?;
-    typed(quantise(context, sum, &y, 7, None)?, true)
 }

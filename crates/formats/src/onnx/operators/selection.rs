@@ -1,7 +1,7 @@
 //! Operators that copy elements: Slice, Gather, Split, Pad, Expand, Tile, Concat.
 
-use deepconcolic_network::ops::{Concat, Select, View};
-use deepconcolic_network::{Shape, Tensor};
+use deepconcolic_network::ops::{Concat, Lookup, Select, View};
+use deepconcolic_network::{Operator, Shape, Tensor};
 
 use super::context::{Context, typed};
 use super::shape::extents;
@@ -102,12 +102,27 @@ fn positions(extent: i64, start: i64, end: i64, step: i64) -> Result<Vec<Option<
     Ok(positions)
 }
 
+/// Rows of a table that the model holds, at positions that it computes: an embedding of tokens.
+fn looked_up(context: &mut Context<'_>, axis: usize) -> Outputs {
+    let integer = context.value(0)?.integer;
+    let (shape, table) = context.known(0)?;
+    let rows = Lookup::new("Gather", table, shape, axis)?;
+    let indices = context.tensor(1)?;
+    let output = rows.output_shape(&[&context.builder.shape(indices)])?;
+    context.builder.affordable(&output)?;
+    typed(context.add(rows, &[indices])?, integer)
+}
+
 pub fn gather(context: &mut Context<'_>) -> Outputs {
     let value = context.value(0)?;
     let shape = context.shape(0)?;
     let axis = shape.axis(context.int_or("axis", 0)?)?;
     let index_shape = context.shape(1)?;
     let extent = shape.dims()[axis] as i64;
+    if context.builder.is_constant(value.tensor) && !context.builder.is_constant(context.tensor(1)?)
+    {
+        return looked_up(context, axis);
+    }
     let indices = context.integers(1)?.unwrap_or_default();
     let mut along = whole(&shape);
     along[axis] = indices

@@ -1,0 +1,87 @@
+//! The labels in a numpy archive: one number a sample, classes where they are integers, else quantities.
+
+use std::path::Path;
+
+use crate::arrays::NpzReader;
+use crate::dataset::Dataset;
+use crate::error::{ArrayError, DatasetError, array_place};
+use crate::shape::Shape;
+
+/// What labels are called beside arrays that have the names of a model's inputs.
+const NAMES: [&str; 3] = ["y", "labels", "target"];
+
+/// Labels as they were read.
+#[derive(Default)]
+pub(crate) enum Labels {
+    /// There are none.
+    #[default]
+    Absent,
+    /// Class numbers.
+    Classes(Vec<i64>),
+    /// Other numbers.
+    Quantities(Vec<f64>),
+}
+
+impl Labels {
+    /// The array of this name.
+    pub fn named(archive: &mut NpzReader, path: &Path, name: &str) -> Result<Self, DatasetError> {
+        one_each(archive, path, name)?;
+        match archive.read::<i64>(name) {
+            Ok(array) => Ok(Self::Classes(array.values)),
+            Err(DatasetError::Array {
+                problem: ArrayError::Value { .. },
+                ..
+            }) => Ok(Self::Quantities(archive.read::<f64>(name)?.values)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The labels beside arrays of these names, if there are any.
+    pub fn beside(
+        archive: &mut NpzReader,
+        path: &Path,
+        inputs: &[&str],
+    ) -> Result<Self, DatasetError> {
+        let name = NAMES
+            .into_iter()
+            .find(|name| !inputs.contains(name) && archive.shape(name).is_some());
+        match name {
+            Some(name) => Self::named(archive, path, name),
+            None => Ok(Self::Absent),
+        }
+    }
+
+    /// Gives samples their labels. Of `declared` samples some may have been left out, and then so are their labels;
+    /// only what belongs together may be cut together.
+    pub fn give(self, dataset: Dataset, declared: Option<usize>) -> Result<Dataset, DatasetError> {
+        let kept = dataset.len();
+        match self {
+            Self::Absent => Ok(dataset),
+            Self::Classes(labels) => dataset.with_labels(cut(labels, declared, kept)),
+            Self::Quantities(values) => dataset.with_quantities(cut(values, declared, kept)),
+        }
+    }
+}
+
+fn cut<T>(mut labels: Vec<T>, declared: Option<usize>, kept: usize) -> Vec<T> {
+    if declared == Some(labels.len()) {
+        labels.truncate(kept);
+    }
+    labels
+}
+
+/// Refuses labels that are not one number a sample.
+fn one_each(archive: &NpzReader, path: &Path, name: &str) -> Result<(), DatasetError> {
+    if let Some(shape) = archive.shape(name)
+        && !matches!(shape, [_] | [_, 1])
+    {
+        return Err(DatasetError::Malformed {
+            place: array_place(path, Some(name)),
+            detail: format!(
+                "labels of shape {}; give one number a sample (for one-hot labels, argmax(axis=1))",
+                Shape(shape)
+            ),
+        });
+    }
+    Ok(())
+}
