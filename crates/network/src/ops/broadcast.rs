@@ -2,7 +2,7 @@
 //! axes that both tensors walk alike are merged, so equal shapes are one run, a scalar is one run,
 //! and a number per channel is one run a channel.
 
-use crate::{Scalar, Shape};
+use crate::{Scalar, Shape, vectorised};
 
 /// One axis, or several merged: its extent and how far each tensor moves along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,27 @@ impl Broadcast {
 
     /// `output = f(x, y)`, element by element.
     pub fn combine<T: Scalar>(&self, x: &[T], y: &[T], output: &mut [T], f: impl Fn(T, T) -> T) {
+        vectorised(
+            #[inline(always)]
+            || match (self.outer.as_slice(), self.inner.steps) {
+                ([], [1, 1]) => pairs(x, y, output, &f),
+                // A row for all rows, as channels last have it.
+                ([Axis { steps: [_, 0], .. }], [1, 1]) => {
+                    let n = y.len().max(1);
+                    let rows = x.chunks_exact(n).zip(output.chunks_exact_mut(n));
+                    rows.for_each(|(x, output)| pairs(x, y, output, &f));
+                }
+                _ => self.combine_runs(x, y, output, &f),
+            },
+        );
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn combine_runs<T: Scalar>(&self, x: &[T], y: &[T], output: &mut [T], f: &impl Fn(T, T) -> T) {
         let n = self.inner.extent;
         self.runs(|start, [i, j]| {
             let output = output[start..start + n].iter_mut();
@@ -97,6 +118,18 @@ impl Broadcast {
         }
         result.fill(T::ZERO);
         self.visit(|o, i, j| result[[i, j][side]] += part(o, i, j));
+    }
+}
+
+/// Element by element.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for wide vectors"
+)]
+#[inline(always)]
+fn pairs<T: Scalar>(x: &[T], y: &[T], output: &mut [T], f: &impl Fn(T, T) -> T) {
+    for ((o, &x), &y) in output.iter_mut().zip(x).zip(y) {
+        *o = f(x, y);
     }
 }
 

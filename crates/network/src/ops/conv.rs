@@ -545,6 +545,13 @@ pub(super) mod tests {
             ..plain.clone()
         };
         check(laws, &padded, 1, [5, 4, 2], 17);
+        // Channels in blocks of every size, and kernel rows that lie wholly outside.
+        let tall = Window {
+            before: [2, 1],
+            after: [2, 1],
+            ..Window::new([5, 3])
+        };
+        check(laws, &tall, 41, [2, 3, 41], 41);
         for strides in [[2, 2], [3, 1], [1, 2], [4, 5]] {
             check(
                 laws,

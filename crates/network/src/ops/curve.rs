@@ -64,6 +64,7 @@ pub trait Curve: Debug + Send + Sync + 'static {
 
     /// The value in a number type. Through `f64` unless the computation is exact in `T` or rounds
     /// but once.
+    #[inline]
     fn at<T: Scalar>(&self, x: T) -> T {
         T::of(self.value(x.f64()))
     }

@@ -8,7 +8,7 @@ use crate::operator::{
     Scratch,
 };
 use crate::plain::{AffineRow, StraightPart};
-use crate::{Head, Order, Scalar, Shape};
+use crate::{Head, Order, Scalar, Shape, vectorised};
 
 /// A curve applied to every element of one tensor.
 #[derive(Clone, Debug)]
@@ -180,9 +180,14 @@ impl<C: Curve, T: Scalar> Evaluate<T> for Elementwise<C> {
 }
 
 fn apply<C: Curve, T: Scalar>(curve: &C, input: &[T], output: &mut [T]) {
-    for (y, &x) in output.iter_mut().zip(input) {
-        *y = curve.at(x);
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for (y, &x) in output.iter_mut().zip(input) {
+                *y = curve.at(x);
+            }
+        },
+    );
 }
 
 fn pull<C: Curve, T: Scalar>(

@@ -26,6 +26,7 @@ mod elu;
 mod envelope;
 mod erf;
 mod exp;
+mod exponential;
 mod gelu;
 mod hard_sigmoid;
 mod hard_swish;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch};
 use crate::plain::AffineRow;
-use crate::{Order, Scalar, Shape};
+use crate::{Order, Scalar, Shape, vectorised};
 
 use super::affine::gamma;
 
@@ -45,6 +45,51 @@ impl Reduce {
         (targets, if self.mean { count.max(1) as f64 } else { 1.0 })
     }
 
+    /// Elements before, over and after the reduced axes, if these lie side by side: each output is then the sum of
+    /// what lies in a column.
+    fn columns(&self, input: &Shape) -> Option<[usize; 3]> {
+        let reduced = |axis: usize| self.axes.contains(&axis) || input.dims()[axis] == 1;
+        let kept: Vec<usize> = (0..input.rank()).filter(|&axis| !reduced(axis)).collect();
+        let first = self.axes.iter().copied().min()?;
+        let last = self.axes.iter().copied().max()?;
+        if kept.iter().any(|axis| (first..=last).contains(axis)) {
+            return None;
+        }
+        let product = |axes: std::ops::Range<usize>| input.dims()[axes].iter().product();
+        Some([
+            product(0..first),
+            product(first..last + 1),
+            product(last + 1..input.rank()),
+        ])
+    }
+
+    /// Sums down columns, each in the order of the elements.
+    fn sum_columns<T: Scalar>(
+        [before, over, after]: [usize; 3],
+        divisor: f64,
+        input: &[T],
+        output: &mut [T],
+    ) {
+        let blocks = input.chunks_exact((over * after).max(1));
+        debug_assert_eq!(blocks.len() % before.max(1), 0);
+        for (block, sums) in blocks.zip(output.chunks_exact_mut(after.max(1))) {
+            vectorised(
+                #[inline(always)]
+                || {
+                    sums.fill(T::ZERO);
+                    for row in block.chunks_exact(after.max(1)) {
+                        for (sum, &x) in sums.iter_mut().zip(row) {
+                            *sum += x;
+                        }
+                    }
+                    for sum in sums.iter_mut() {
+                        *sum = *sum / T::of(divisor);
+                    }
+                },
+            );
+        }
+    }
+
     fn total<T: Scalar>(
         (targets, divisor): &(Vec<usize>, f64),
         input: &[T],
@@ -69,8 +114,14 @@ impl Reduce {
 
 impl<T: Scalar> Evaluate<T> for Reduce {
     fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], _: &mut Scratch<T>) {
-        let targets = self.targets(batch.inputs[0].shape, batch.output);
-        Self::total(&targets, batch.inputs[0].data, output, |x| x);
+        let input = batch.inputs[0];
+        let empty = input.shape.elements() == 0 || output.is_empty();
+        if let Some(columns) = self.columns(input.shape).filter(|_| !empty) {
+            let divisor = if self.mean { columns[1] as f64 } else { 1.0 };
+            return Self::sum_columns(columns, divisor, input.data, output);
+        }
+        let targets = self.targets(input.shape, batch.output);
+        Self::total(&targets, input.data, output, |x| x);
     }
 
     fn vjp(
@@ -215,5 +266,23 @@ pub(super) mod tests {
             (0.0, 1.0),
             3,
         );
+    }
+
+    #[test]
+    fn columns_are_summed_in_the_order_of_the_elements() {
+        let input = Shape::new([2, 3, 5, 4]).unwrap();
+        let x: Vec<f32> = (0..240u16).map(|i| f32::from(i * 37 % 101) / 7.0).collect();
+        for axes in [vec![1, 2], vec![3], vec![0], vec![0, 1, 2, 3], vec![2]] {
+            let reduce = Reduce::mean(axes.clone());
+            let output = reduce.output_shape(&[&input]).unwrap();
+            let targets = reduce.targets(&input, &output);
+            let columns = reduce.columns(&input).unwrap();
+            let mut by_columns = vec![0.0; 2 * output.elements()];
+            let mut by_targets = by_columns.clone();
+            Reduce::sum_columns(columns, targets.1, &x, &mut by_columns);
+            Reduce::total(&targets, &x, &mut by_targets, |x| x);
+            assert_eq!(by_columns, by_targets, "{axes:?}");
+        }
+        assert_eq!(Reduce::sum(vec![0, 2]).columns(&input), None);
     }
 }

@@ -1,9 +1,12 @@
 //! Outputs that are copies of chosen input elements or a fixed number: Slice, Gather, Pad, Expand,
 //! Tile, nearest-neighbour Resize are all this operator with another table.
 
-use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Scratch};
+use std::sync::Arc;
+
+use super::reorder;
+use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch};
 use crate::plain::AffineRow;
-use crate::{Scalar, Shape};
+use crate::{Order, Scalar, Shape};
 
 /// Each output element is an input element or the fill value.
 #[derive(Debug, Clone)]
@@ -13,7 +16,12 @@ pub struct Select {
     output: Shape,
     table: Vec<u32>,
     fill: f64,
+    /// Outputs that copy neighbours, in order: where they begin and how many; none where they are short.
+    runs: Option<Vec<(u32, u32)>>,
 }
+
+/// Runs shorter than this on average are copied element by element.
+const SHORT_RUN: usize = 4;
 
 /// Table entry of an output that is the fill value.
 pub const FILL: u32 = u32::MAX;
@@ -34,6 +42,7 @@ impl Select {
             return Err(format!("a table that does not map {input} to {output}"));
         }
         Ok(Self {
+            runs: runs(&table),
             kind,
             input,
             output,
@@ -73,10 +82,42 @@ impl Select {
     fn copy<T: Scalar>(&self, input: &[T], output: &mut [T]) {
         let (n, m) = (self.input.elements().max(1), self.table.len().max(1));
         for (x, y) in input.chunks_exact(n).zip(output.chunks_exact_mut(m)) {
+            if let Some(runs) = &self.runs {
+                copy_runs(runs, T::of(self.fill), x, y);
+                continue;
+            }
             for (y, &i) in y.iter_mut().zip(&self.table) {
                 *y = x.get(i as usize).copied().unwrap_or(T::of(self.fill));
             }
         }
+    }
+}
+
+/// Neighbours that are copied together, if they are many.
+fn runs(table: &[u32]) -> Option<Vec<(u32, u32)>> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &place in table {
+        match runs.last_mut() {
+            Some((FILL, count)) if place == FILL => *count += 1,
+            Some((start, count)) if *start != FILL && place != FILL && *start + *count == place => {
+                *count += 1;
+            }
+            _ => runs.push((place, 1)),
+        }
+    }
+    (runs.len() * SHORT_RUN <= table.len()).then_some(runs)
+}
+
+fn copy_runs<T: Scalar>(runs: &[(u32, u32)], fill: T, input: &[T], output: &mut [T]) {
+    let mut rest = output;
+    for &(start, count) in runs {
+        let (run, others) = rest.split_at_mut(count as usize);
+        if start == FILL {
+            run.fill(fill);
+        } else {
+            run.copy_from_slice(&input[start as usize..(start + count) as usize]);
+        }
+        rest = others;
     }
 }
 
@@ -133,6 +174,31 @@ impl Operator for Select {
 
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
+    }
+
+    /// The same copies between tensors whose axes are in another order.
+    fn reordered(&self, order: &Order) -> Reordered {
+        let rank = order.axes().len();
+        if self.input.rank() != rank || self.output.rank() != rank {
+            return Reordered::No;
+        }
+        let [input, output] = [&self.input, &self.output].map(|s| s.permuted(&order.inverse()));
+        // As numbers, which reorderings move; every place is exact among them.
+        let file: Vec<f64> = (0..input.elements()).map(|place| place as f64).collect();
+        let mut places = vec![0.0; file.len()];
+        reorder(order, &input, &file, &mut places);
+        let stored = |&place: &u32| match place {
+            FILL => f64::from(FILL),
+            place => places[place as usize],
+        };
+        let stored: Vec<f64> = self.table.iter().map(stored).collect();
+        let mut table = vec![0.0; stored.len()];
+        reorder(&order.inverse(), &self.output, &stored, &mut table);
+        let table = table.into_iter().map(|place| place as u32).collect();
+        match Self::new(self.kind, input, output, table, self.fill) {
+            Ok(select) => Reordered::By(Arc::new(select)),
+            Err(_) => Reordered::No,
+        }
     }
 
     fn affine_row(

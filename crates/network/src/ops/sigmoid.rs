@@ -1,6 +1,7 @@
 //! Sigmoid: the logistic function.
 
 use super::curve::Curve;
+use super::exponential::exp;
 use crate::Head;
 
 /// `1 / (1 + exp(-x))`.
@@ -8,18 +9,20 @@ use crate::Head;
 pub struct Sigmoid;
 
 /// The logistic function, accurate relative to its size on both sides.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for wide vectors"
+)]
+#[inline(always)]
 pub(super) fn logistic(x: f64) -> f64 {
-    let small = (-x.abs()).exp();
-    if x >= 0.0 {
-        1.0 / (1.0 + small)
-    } else {
-        small / (1.0 + small)
-    }
+    let small = exp(-x.abs());
+    let above = if x >= 0.0 { 1.0 } else { small };
+    above / (1.0 + small)
 }
 
 /// Its derivative.
 pub(super) fn logistic_slope(x: f64) -> f64 {
-    let small = (-x.abs()).exp();
+    let small = exp(-x.abs());
     small / ((1.0 + small) * (1.0 + small))
 }
 
@@ -32,6 +35,7 @@ impl Curve for Sigmoid {
         Some(Head::Sigmoid)
     }
 
+    #[inline]
     fn value(&self, x: f64) -> f64 {
         logistic(x)
     }

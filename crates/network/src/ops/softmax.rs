@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::exponential::exp;
 use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
 };
-use crate::{Head, Order, Scalar, Shape};
+use crate::{Head, Order, Scalar, Shape, vectorised};
 
 /// `exp(x)` divided by its sum along an axis, or the logarithm of that.
 #[derive(Clone, Copy, Debug)]
@@ -162,8 +163,12 @@ impl<T: Scalar> Evaluate<T> for Softmax {
                 let x = |k: usize| input[first + k * step].f64();
                 let largest = (0..length).map(x).fold(f64::NEG_INFINITY, f64::max);
                 for (k, weight) in weights.iter_mut().enumerate() {
-                    *weight = (x(k) - largest).exp();
+                    *weight = x(k) - largest;
                 }
+                vectorised(
+                    #[inline(always)]
+                    || weights.iter_mut().for_each(|weight| *weight = exp(*weight)),
+                );
                 let sum: f64 = weights.iter().sum();
                 for (k, weight) in weights.iter().enumerate() {
                     output[first + k * step] = T::of(if self.log {

@@ -1,6 +1,8 @@
 //! Convolutions in which every channel is a group of its own. As products each would have one column; here a
 //! kernel element is one multiplication and one addition for all channels of a pixel, which lie side by side.
 
+use std::ops::Range;
+
 use crate::network::Constant;
 use crate::operator::Scratch;
 use crate::{Scalar, vectorised};
@@ -9,6 +11,8 @@ use super::{Conv, Form, affine, padded};
 
 /// Channels whose sums are kept in registers while all kernel elements are added.
 const BLOCK: usize = 32;
+/// The same for those that are left over: one vector.
+const SMALL_BLOCK: usize = 8;
 
 /// One number a channel: the biases, and the kernel elements one after the other.
 #[derive(Debug)]
@@ -64,24 +68,38 @@ impl Conv {
             Form::Magnitudes => &weights.magnitudes,
         });
         let offsets = self.offsets(width);
-        let [sy, sx] = self.window.strides;
+        let ([sy, sx], kw) = (self.window.strides, self.window.kernel[1]);
         let (data, stride) = padded(input, self.input, self.margin(), scratch);
         for sample in 0..samples {
             let image = &data[sample * stride..(sample + 1) * stride];
             for y in 0..oh {
                 let row = (sample * oh + y) * ow * channels;
                 let row = &mut output[row..row + ow * channels];
+                // Kernel rows that lie in the margin add nothing.
+                let inside = self.rows_inside(y);
+                let offsets = &offsets[inside.start * kw..inside.end * kw];
+                let taps = &taps[inside.start * kw * channels..inside.end * kw * channels];
                 vectorised(
                     #[inline(always)]
                     || {
                         for (x, pixel) in row.chunks_exact_mut(channels).enumerate() {
                             let start = (y * sy * width + x * sx) * channels;
-                            sum(&image[start..], &offsets, &bias, taps, pixel);
+                            sum(&image[start..], offsets, &bias, taps, pixel);
                         }
                     },
                 );
             }
         }
+    }
+
+    /// The kernel rows that an output row meets within the image.
+    fn rows_inside(&self, y: usize) -> Range<usize> {
+        let (kh, dy) = (self.window.kernel[0], self.window.dilations[0]);
+        let (top, height) = (self.window.before[0], self.input[0]);
+        let inside =
+            |ky: &usize| (top..top + height).contains(&(y * self.window.strides[0] + ky * dy));
+        let first = (0..kh).find(inside).unwrap_or(0);
+        first..(0..kh).rfind(inside).map_or(first, |last| last + 1)
     }
 
     /// Where each kernel element lies from a window's first pixel.
@@ -139,24 +157,44 @@ impl Conv {
 #[inline(always)]
 fn sum<T: Scalar>(image: &[T], offsets: &[usize], bias: &[T], taps: &[T], pixel: &mut [T]) {
     let channels = pixel.len();
-    let whole = channels / BLOCK * BLOCK;
-    for first in (0..whole).step_by(BLOCK) {
-        let mut sums = [T::ZERO; BLOCK];
-        sums.copy_from_slice(&bias[first..first + BLOCK]);
-        for (k, offset) in offsets.iter().enumerate() {
-            let from = &image[offset + first..offset + first + BLOCK];
-            let tap = &taps[k * channels + first..k * channels + first + BLOCK];
-            for lane in 0..BLOCK {
-                sums[lane] += from[lane] * tap[lane];
-            }
-        }
-        pixel[first..first + BLOCK].copy_from_slice(&sums);
+    let mut first = 0;
+    while first + BLOCK <= channels {
+        block::<T, BLOCK>(image, offsets, bias, taps, pixel, first);
+        first += BLOCK;
     }
-    for c in whole..channels {
-        let mut total = bias[c];
-        for (k, offset) in offsets.iter().enumerate() {
-            total += image[offset + c] * taps[k * channels + c];
-        }
-        pixel[c] = total;
+    while first + SMALL_BLOCK <= channels {
+        block::<T, SMALL_BLOCK>(image, offsets, bias, taps, pixel, first);
+        first += SMALL_BLOCK;
     }
+    while first < channels {
+        block::<T, 1>(image, offsets, bias, taps, pixel, first);
+        first += 1;
+    }
+}
+
+/// Some channels of a pixel, side by side from the first.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for wide vectors"
+)]
+#[inline(always)]
+fn block<T: Scalar, const N: usize>(
+    image: &[T],
+    offsets: &[usize],
+    bias: &[T],
+    taps: &[T],
+    pixel: &mut [T],
+    first: usize,
+) {
+    let channels = pixel.len();
+    let mut sums = [T::ZERO; N];
+    sums.copy_from_slice(&bias[first..first + N]);
+    for (k, offset) in offsets.iter().enumerate() {
+        let from = &image[offset + first..offset + first + N];
+        let tap = &taps[k * channels + first..k * channels + first + N];
+        for lane in 0..N {
+            sums[lane] += from[lane] * tap[lane];
+        }
+    }
+    pixel[first..first + N].copy_from_slice(&sums);
 }
