@@ -13,6 +13,8 @@ It needs numpy and onnx. Cases come in kinds (`--only KIND,KIND`):
   language   a requirement file, token by token
   data       npz, npy, IDX, CSV, PNG and CIFAR files: headers and values
   support    region, profile and model side files
+  inputs     models with several inputs or inputs of integers: options that fix, cut or size them, and their arrays
+  nnet       a .nnet file, token by token
   folder     files of a run or verify folder cut, changed or swapped, then check, replay or run --resume
   certificate  one number of a certificate changed and sealed again; both checkers must say the same
   operator   a small model of one or two operators with drawn attributes: `eval`, the second checker and onnxruntime (where
@@ -585,6 +587,68 @@ class Fuzzer:
                 return result, f"check rejects what run wrote: {judged.out.strip()[-200:]}{judged.err.strip()[-100:]}"
         return result
 
+    def case_inputs(self, rng, here):
+        """Models with several inputs or inputs of integers, options about them, and arrays that are a little wrong."""
+        name = rng.choice(["several", "tokens"])
+        with open(os.path.join(TESTDATA, "inputs", name + ".npz"), "rb") as f:
+            data = f.read()
+        if rng.random() < 0.4:
+            data = changed_npz(rng, data) if rng.random() < 0.7 else changed_bytes(rng, data)
+        with open(os.path.join(here, "d.npz"), "wb") as f:
+            f.write(data)
+        array = np.full(rng.choice([(2, 1, 3), (1, 5), (5,), (6,), (), (0,), (2, 2, 3), (1, 0, 5)]), rng.choice([0.5, 1, -3, 1e30, np.nan]),
+                        dtype=rng.choice(["f4", "f8", "i8", "u1"]) if rng.random() < 0.5 else "f4")
+        stored = io.BytesIO()
+        np.save(stored, array)
+        stored = stored.getvalue()
+        with open(os.path.join(here, "a.npy"), "wb") as f:
+            f.write(changed_bytes(rng, stored, 3) if rng.random() < 0.4 else stored)
+        usual = ["--dim", "height=4", "--dim", "width=4"] if name == "several" else ["--dim", "length=5"]
+        names = ["image", "state", "gain", "offsets", "tokens", "mask", "x", ""]
+        for _ in range(rng.randint(0, 3)):
+            usual += rng.choice([
+                ["--fix-input", rng.choice(names) + "=" + rng.choice(["a.npy", "d.npz", "1", "-0.5", "nan", "1e999", "", "x.npy"])],
+                ["--dim", rng.choice(["height", "width", "length", "batch", "image:2", "state:1", "tokens:1", ":", "x"]) + "="
+                 + rng.choice(["4", "5", "1", "0", "-1", "1000000", "99999999999999999999", "x"])],
+                ["--from", rng.choice(["embedded", "masked", "u", "relu1", "scores", "tokens", "nowhere", ""])],
+                ["--domain", rng.choice(["0..1", "image=0..1", "image=0..1,state=-1..1,gain=0..1,offsets=0..1", "=", "embedded=-1..1,mask=0..1"])]])
+        model = os.path.join(TESTDATA, "inputs", name + ".onnx")
+        which = rng.randrange(4)
+        if which == 0:
+            return self.tool(here, "inspect", model, *[a for pair in zip(usual[::2], usual[1::2]) if pair[0] != "--domain" for a in pair])
+        if which == 1:
+            flags = [a for pair in zip(usual[::2], usual[1::2]) if pair[0] != "--domain" for a in pair]
+            return self.tool(here, "eval", model, "--data", "d.npz", "--out", "y.npy", *flags)
+        if which == 2:
+            return self.tool(here, "coverage", model, "--data", "d.npz", "--criterion", rng.choice(["nc", "ssc"]), *usual)
+        result = self.tool(here, "run", model, "--data", "d.npz", "--criterion", rng.choice(["nc", "ssc", "safety"]), "--seeds", "3", *BUDGET,
+                           "--out", "run", *usual)
+        if result.code in (0, 1) and problem(result) is None and os.path.exists(os.path.join(here, "run", "run.json")):
+            judged = self.tool(here, "check", "run")
+            if problem(judged) is not None:
+                return judged
+            if judged.code != 0:
+                return result, f"check rejects what run wrote: {judged.out.strip()[-200:]}{judged.err.strip()[-100:]}"
+        return result
+
+    def case_nnet(self, rng, here):
+        """A .nnet file that is a little wrong."""
+        sizes = [rng.randint(1, 4) for _ in range(rng.randint(2, 5))]
+        row = lambda count: ",".join(f"{rng.uniform(-2, 2):.3f}" for _ in range(count)) + ","
+        lines = ["// made by a fuzzer", f"{len(sizes) - 1},{sizes[0]},{sizes[-1]},{max(sizes)},", ",".join(map(str, sizes)) + ",", "0,"]
+        lines += [",".join(["-1"] * sizes[0]), ",".join(["1"] * sizes[0]), row(sizes[0] + 1), ",".join(["2"] * (sizes[0] + 1))]
+        for before, after in zip(sizes, sizes[1:]):
+            lines += [row(before) for _ in range(after)] + [row(1) for _ in range(after)]
+        text = "\n".join(lines) + "\n"
+        if rng.random() < 0.8:
+            text = changed_tokens(rng, text, [",", "-", "1e999", "nan", "0", "4096", "1048576", "//", "\n", "x", "1e-50"])
+        with open(os.path.join(here, "m.nnet"), "wb") as f:
+            f.write(changed_bytes(rng, text.encode(), 3) if rng.random() < 0.3 else text.encode())
+        np.save(os.path.join(here, "x.npy"), np.zeros((3, sizes[0]), np.float32))
+        if rng.random() < 0.5:
+            return self.tool(here, "inspect", "m.nnet")
+        return self.tool(here, "eval", "m.nnet", "--data", "x.npy", "--out", "y.npy")
+
     def folders(self):
         return sorted(n for n in os.listdir(self.base) if n.startswith(("run-", "verify-")))
 
@@ -778,7 +842,7 @@ class Fuzzer:
         return 1 if self.findings else 0
 
 
-KINDS = ["model", "graph", "property", "language", "data", "support", "folder", "certificate", "operator", "edit"]
+KINDS = ["model", "graph", "property", "language", "data", "support", "inputs", "nnet", "folder", "certificate", "operator", "edit"]
 PROPERTY_WORDS = ["(", ")", "assert", "and", "or", "not", "<=", ">=", "<", ">", "=", "X_0", "Y_0", "X_99", "Y_9", "+", "-", "*", "/",
                   "declare-const", "Real", "declare-fun", ";", "true", "false", "X_", "=>", "ite", "let"]
 LANGUAGE_WORDS = ["exists", "forall", "x", "x1", "x2", ":", "ap", "u", "v", "[", "]", "(", ")", "{", "}", "|", "and", "or", "not", "=>",

@@ -29,6 +29,7 @@ mod shelf;
 mod speed;
 mod subject;
 mod symbolic;
+mod timing;
 mod venv;
 mod verdict;
 mod zoo;
@@ -67,6 +68,8 @@ enum Command {
     Lipschitz(Lipschitz),
     /// Time and memory for ten times as many neurons, pairs, references, seeds, sections.
     Growth(Growth),
+    /// Times forward passes of one model on one thread.
+    Time(timing::Timing),
 }
 
 #[derive(Args)]
@@ -515,6 +518,7 @@ fn main() -> ExitCode {
         Command::Proofs(proofs) => proofs.run(),
         Command::Lipschitz(lipschitz) => lipschitz.run(),
         Command::Growth(growth) => growth.run(),
+        Command::Time(timing) => timing.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

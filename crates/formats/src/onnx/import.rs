@@ -146,7 +146,11 @@ impl<'a> Import<'a> {
             not_finite: NotFinite::default(),
             masks: Masks::new(
                 &model.graph.nodes,
-                model.graph.outputs.iter().map(|output| output.name.as_str()),
+                model
+                    .graph
+                    .outputs
+                    .iter()
+                    .map(|output| output.name.as_str()),
                 model.standard_opset(),
             ),
             opset: model.standard_opset(),
