@@ -23,6 +23,9 @@ pub struct Select {
 /// Runs shorter than this on average are copied element by element.
 const SHORT_RUN: usize = 4;
 
+/// Larger tensors are put back in order instead: the tables of a hostile file would take gigabytes.
+const LARGEST_REORDERED: usize = 1 << 24;
+
 /// Table entry of an output that is the fill value.
 pub const FILL: u32 = u32::MAX;
 
@@ -179,7 +182,8 @@ impl Operator for Select {
     /// The same copies between tensors whose axes are in another order.
     fn reordered(&self, order: &Order) -> Reordered {
         let rank = order.axes().len();
-        if self.input.rank() != rank || self.output.rank() != rank {
+        let small = self.input.elements().max(self.table.len()) <= LARGEST_REORDERED;
+        if self.input.rank() != rank || self.output.rank() != rank || !small {
             return Reordered::No;
         }
         let [input, output] = [&self.input, &self.output].map(|s| s.permuted(&order.inverse()));
