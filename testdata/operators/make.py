@@ -578,7 +578,7 @@ def quantised():
     show("sigmoid", g.node("QLinearSigmoid", *q, scale(1 / 256), byte(0), **vendor))
     show("leaky", g.node("QLinearLeakyRelu", *s, scale(0.015), signed(-20), alpha=0.125, **vendor))
     show("mean", g.node("QLinearGlobalAveragePool", *q, scale(0.01), byte(128), **vendor))
-    show("pool", g.node("QLinearAveragePool", *q, scale(0.015), byte(128), kernel_shape=[2, 3], strides=[2, 1], **vendor))
+    show("pool", g.node("QLinearAveragePool", *q, scale(0.01427), byte(128), kernel_shape=[2, 2], strides=[2, 1], **vendor))
     show("concat", g.node("QLinearConcat", scale(0.02), byte(110), *q, *q, axis=1, **vendor))
     g.output("to_float", g.node("MatMulIntegerToFloat", q[0], matrix, scale(0.017), g.constant([0.1, 0.2, 0.3]), q[2],
                                 signed(2), g.constant([1.0, 2.0, 3.0]), **vendor))
