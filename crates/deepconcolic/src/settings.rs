@@ -8,7 +8,7 @@ use std::sync::Arc;
 use deepconcolic_campaign::oracle::Oracle;
 use deepconcolic_check::{Digest, hex, sha256};
 use deepconcolic_criteria::{LipschitzOutput, Parameters, Partition, Rule, Scope, Selection};
-use deepconcolic_dataset::Samples;
+use deepconcolic_dataset::{Dataset, Samples};
 use deepconcolic_formats::{FixedInput, LoadOptions};
 use deepconcolic_geometry::{Domain, Norm};
 use deepconcolic_network::Network;
