@@ -2,7 +2,7 @@
 //! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
 //! paper's, `-- symbolic` the engines that search by linear programs,
 //! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images,
-//! `-- growth` what work costs as it grows.
+//! `-- growth` what work costs as it grows, `-- limits` whether runs end with their budgets.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -19,6 +19,7 @@ mod inputs;
 mod job;
 mod l0;
 mod large;
+mod limits;
 mod lipschitz;
 mod memory;
 mod peak;
@@ -70,6 +71,34 @@ enum Command {
     Growth(Growth),
     /// Times forward passes of one model on one thread.
     Time(timing::Timing),
+    /// Whether runs end with their budgets: asked and taken, for every criterion.
+    Limits(Limits),
+}
+
+#[derive(Args)]
+struct Limits {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Budgets, in seconds.
+    #[arg(long, value_delimiter = ',', default_values_t = [5.0, 20.0, 60.0])]
+    budgets: Vec<f64>,
+    /// Only models and criteria whose names together (`MODEL.onnx CRITERION`) contain this text.
+    #[arg(long, default_value = "")]
+    named: String,
+}
+
+impl Limits {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let shelf = Shelf::new(self.models);
+        let plan = limits::Plan {
+            budgets: &self.budgets,
+            named: &self.named,
+        };
+        Ok(verdict::summarise(&limits::run(&shelf, &plan)?))
+    }
 }
 
 #[derive(Args)]
@@ -519,6 +548,7 @@ fn main() -> ExitCode {
         Command::Lipschitz(lipschitz) => lipschitz.run(),
         Command::Growth(growth) => growth.run(),
         Command::Time(timing) => timing.run(),
+        Command::Limits(limits) => limits.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use deepconcolic_campaign::{Inputs, Measurement, measure, profile};
+use deepconcolic_campaign::{Inputs, Limits, Measurement, measure, profile};
 use deepconcolic_criteria::{
     self, Decision, Family, Parameters, Profile, Selection, Setting, Truth,
 };
@@ -55,7 +55,8 @@ impl Subject {
     /// Bounds from the first images.
     pub fn profile(&self) -> Profile {
         let count = PROFILED.min(self.len());
-        profile(&self.network, &self.images(0..count), count)
+        let (images, limits) = (self.images(0..count), Limits::default());
+        profile(&self.network, &images, count, &limits).0
     }
 
     /// The requirements of these criteria on every neuron.

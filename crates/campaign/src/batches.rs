@@ -4,32 +4,50 @@
 use deepconcolic_network::{Network, Pass, Point, Trace};
 
 use crate::Inputs;
+use crate::limits::Limits;
+use crate::portion;
 
 /// Bytes of a batch's trace: several criteria read it, so it should stay in the last-level cache.
 const TRACE_BYTES: usize = 6 << 20;
 /// Most inputs run at once.
 const MAX: usize = 1024;
 
-/// Runs the first `count` inputs and hands on what was kept of them, with their numbers. Returns the
-/// numbers of those that have no answer, which are not handed on. The logits are always kept.
+/// Inputs that were run.
+pub(crate) struct Ran {
+    /// How many: the first ones.
+    pub count: usize,
+    /// Those of them that have no answer.
+    pub not_finite: Vec<usize>,
+}
+
+/// Runs the first `count` inputs, or as many as there is time for but at least a batch, and hands on what was kept of them, with their
+/// numbers. Those that have no answer are not handed on. The logits are always kept.
 pub(crate) fn each_batch(
     network: &Network,
     inputs: &dyn Inputs,
     count: usize,
     points: &[Point],
+    limits: &Limits<'_>,
     mut visit: impl FnMut(&[usize], &Trace<f32>),
-) -> Vec<usize> {
+) -> Ran {
     let mut points = points.to_vec();
     if !points.contains(&Point::Logits) {
         points.push(Point::Logits);
     }
     let each: usize = points.iter().map(|&p| network.elements(p)).sum();
     let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(16, MAX);
+    let batch = batch.min(portion::passes(network));
     let pass = Pass::keep(points);
     let mut x = Vec::new();
     let mut trace = Trace::default();
     let mut not_finite = Vec::new();
     for first in (0..count).step_by(batch) {
+        if first > 0 && limits.is_over() {
+            return Ran {
+                count: first,
+                not_finite,
+            };
+        }
         let mut numbers: Vec<usize> = (first..count.min(first + batch)).collect();
         x.resize(numbers.len() * network.input_elements(), 0.0);
         inputs.gather(&numbers, &mut x);
@@ -48,5 +66,5 @@ pub(crate) fn each_batch(
             visit(&numbers, &trace);
         }
     }
-    not_finite
+    Ran { count, not_finite }
 }

@@ -24,14 +24,17 @@ use crate::filter::Filter;
 use crate::identity::TestRef;
 use crate::ledger::Ledger;
 use crate::limits::{Limits, Passes};
+use crate::portion;
 use crate::provenance::{Provenance, Stage};
 use crate::ranking::Ranking;
 use crate::stages::{self, Strategy};
 use crate::steepest::Steepest;
 use crate::suite::{Seeds, Suite};
 
-/// Inputs of the data that the means of layers are taken over, spread evenly.
+/// Inputs of the data that the means of layers are taken over, spread evenly: at most, and at least, however much
+/// a pass costs.
 const SAMPLED: usize = 64;
+const LEAST_SAMPLED: usize = 4;
 
 /// What a campaign works on. Shared, so that a campaign can move to another thread and outlive its maker.
 #[derive(Clone)]
@@ -62,7 +65,8 @@ impl Subject {
 
 /// The mean |u| of every layer over a sample of the data, and how many inputs were run for it.
 pub fn means(network: &Network, data: &dyn Inputs) -> (Means, usize) {
-    let count = data.len().min(SAMPLED);
+    let affordable = portion::passes(network).clamp(LEAST_SAMPLED, SAMPLED);
+    let count = data.len().min(affordable);
     let indices: Vec<usize> = (0..count).map(|i| i * data.len() / count.max(1)).collect();
     let mut inputs = vec![0.0; count * network.input_elements()];
     data.gather(&indices, &mut inputs);
@@ -142,6 +146,11 @@ type Played = (Round, Vec<Confirmed>, Vec<Standing>);
 struct Numbers {
     provenances: Vec<Provenance>,
     pairs: Vec<PairClaim>,
+}
+
+/// Whether a stage starts from the best tests of what is open, so that new tests are ranked before it.
+fn is_ranked(stage: Stage) -> bool {
+    !matches!(stage, Stage::Random | Stage::Pairs | Stage::Slopes)
 }
 
 /// Stands where a guide would, for requirements that nobody climbs to.
@@ -254,9 +263,10 @@ impl Campaign {
         const BATCH: usize = 64;
         let seeds = Arc::clone(&self.subject.seeds);
         let seeds: Vec<&[f32]> = seeds.iter().collect();
+        let batch = BATCH.min(portion::passes(&self.subject.network));
         while self.suite.len() < seeds.len() {
             let first = self.suite.len();
-            let count = BATCH.min(limits.left(self.passes)).min(seeds.len() - first);
+            let count = batch.min(limits.left(self.passes)).min(seeds.len() - first);
             if count == 0 || limits.is_over() {
                 return;
             }
@@ -405,7 +415,10 @@ impl Campaign {
             }
         }
         self.passes += round.passes;
-        self.fresh = tests.len();
+        if is_ranked(round.stage) {
+            self.fresh = 0;
+        }
+        self.fresh += tests.len();
         self.progress.take(round);
         gain
     }
@@ -465,18 +478,44 @@ impl Campaign {
             return Err(Stop::Complete);
         };
         limits.check()?;
-        let Some((round, tests, standings)) = self.round(stage, limits) else {
-            return Err(Stop::Executions);
+        let Some((mut round, tests, standings)) = self.round(stage, limits) else {
+            let unmeasured = self.suite.len() < self.subject.seeds.len();
+            return Err(match limits.executions {
+                None if unmeasured => Stop::Budget,
+                _ => Stop::Executions,
+            });
         };
-        // A round that was cut short is dropped whole, so that going on later repeats it in full.
-        limits.check()?;
+        if let Err(stop) = limits.check() {
+            let found_nothing = round.tests.is_empty() && round.pairs.is_empty();
+            // Where passes are counted, a run that goes on later must end as one that never stopped: what was cut
+            // short is dropped whole and repeated.
+            if found_nothing || limits.executions.is_some() {
+                return Err(stop);
+            }
+            // What it found counts; what it aimed at was not aimed at to the end.
+            round.tried.clear();
+        }
         self.take(&round, &tests, &standings);
         Ok(round)
     }
 
-    /// One round; none when there are no passes left for it.
+    /// One round of a stage. The last passes of the cascade, too few for it, are spent on inputs drawn from the search
+    /// region.
     fn round(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
-        if self.suite.len() < self.subject.seeds.len() || limits.left(self.passes) <= self.fresh {
+        if self.suite.len() < self.subject.seeds.len() {
+            return None;
+        }
+        let played = self.round_of(stage, limits);
+        let draws = self.strategy == Strategy::Cascade && self.subject.guide().is_some();
+        if played.is_some() || limits.executions.is_none() || !draws {
+            return played;
+        }
+        self.round_of(Stage::Random, limits)
+    }
+
+    /// One round; none when there are no passes left for it.
+    fn round_of(&mut self, stage: Stage, limits: &Limits<'_>) -> Option<Played> {
+        if is_ranked(stage) && limits.left(self.passes) <= self.fresh {
             return None;
         }
         let context = AscentContext {
@@ -488,7 +527,7 @@ impl Campaign {
             open: self.ledger.open(),
         };
         let mut passes = self.passes;
-        if !matches!(stage, Stage::Random | Stage::Pairs | Stage::Slopes) {
+        if is_ranked(stage) {
             self.ranking.update(&context, &self.suite, limits);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;

@@ -7,6 +7,7 @@ use deepconcolic_network::{BitSet, Network, Pass, Point};
 use crate::Inputs;
 use crate::answers::Answers;
 use crate::batches::each_batch;
+use crate::limits::Limits;
 
 /// What inputs cover.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Measurement {
     pub covered: Vec<Vec<BitSet>>,
     /// What the network says of the inputs.
     pub answers: Answers,
+    /// How many inputs were run: the first ones.
+    pub inputs: usize,
 }
 
 /// Runs all inputs once and measures every family on the traces. Inputs without an answer cover nothing;
@@ -25,16 +28,25 @@ pub fn measure(
     families: &[&dyn Family],
     decision: &Decision,
 ) -> Measurement {
-    measure_together(network, inputs, families, decision, &Together::any())
+    let limits = Limits::default();
+    measure_within(
+        network,
+        inputs,
+        families,
+        decision,
+        &Together::any(),
+        &limits,
+    )
 }
 
-/// The same, where two inputs count together only where they may.
-pub fn measure_together(
+/// The same of the first inputs that there is time for. Two of so many count together only where they may.
+pub fn measure_within(
     network: &Network,
     inputs: &dyn Inputs,
     families: &[&dyn Family],
     decision: &Decision,
     together: &Together,
+    limits: &Limits<'_>,
 ) -> Measurement {
     let mut points = Vec::new();
     for point in families.iter().flat_map(|family| family.points()) {
@@ -45,17 +57,24 @@ pub fn measure_together(
     let mut tallies: Vec<_> = families.iter().map(|family| family.tally()).collect();
     let mut answers = Answers::new(decision);
     let mut run: Vec<usize> = Vec::new();
-    let not_finite = each_batch(network, inputs, inputs.len(), &points, |numbers, trace| {
-        for (sample, &number) in numbers.iter().enumerate() {
-            let logits = trace.sample(Point::Logits, sample);
-            answers.observe(number, logits, inputs.truth(number).as_ref());
-        }
-        for tally in &mut tallies {
-            tally.observe(trace);
-        }
-        run.extend(numbers);
-    });
-    answers.not_finite = not_finite;
+    let ran = each_batch(
+        network,
+        inputs,
+        inputs.len(),
+        &points,
+        limits,
+        |numbers, trace| {
+            for (sample, &number) in numbers.iter().enumerate() {
+                let logits = trace.sample(Point::Logits, sample);
+                answers.observe(number, logits, inputs.truth(number).as_ref());
+            }
+            for tally in &mut tallies {
+                tally.observe(trace);
+            }
+            run.extend(numbers);
+        },
+    );
+    answers.not_finite = ran.not_finite;
     for tally in &mut tallies {
         let rerun = |tests: &[usize], points: &[Point]| {
             let numbers: Vec<usize> = tests.iter().map(|&test| run[test]).collect();
@@ -71,15 +90,21 @@ pub fn measure_together(
             .map(|tally| tally.covered().to_vec())
             .collect(),
         answers,
+        inputs: ran.count,
     }
 }
 
-/// The profile of the first so many inputs.
-pub fn profile(network: &Network, inputs: &dyn Inputs, count: usize) -> Profile {
+/// The profile of the first so many inputs, or of as many as there is time for, and of how many it is.
+pub fn profile(
+    network: &Network,
+    inputs: &dyn Inputs,
+    count: usize,
+    limits: &Limits<'_>,
+) -> (Profile, usize) {
     let mut profile = Profile::new(network);
     let points: Vec<Point> = Profile::points(network).collect();
-    each_batch(network, inputs, count, &points, |_, trace| {
+    let ran = each_batch(network, inputs, count, &points, limits, |_, trace| {
         profile.observe(trace);
     });
-    profile
+    (profile, ran.count)
 }

@@ -14,6 +14,7 @@ mod ledger;
 mod limits;
 mod noise;
 pub mod oracle;
+mod portion;
 mod provenance;
 mod ranking;
 mod requirements;
@@ -25,7 +26,7 @@ mod suite;
 
 pub use answers::{Accuracy, Answers};
 pub use campaign::{Added, AddedPair, Campaign, FoundPair, Round, Stop, Subject, means};
-pub use coverage::{Measurement, measure, measure_together, profile};
+pub use coverage::{Measurement, measure, measure_within, profile};
 pub use filter::Filter;
 pub use identity::{TestId, TestRef};
 pub use inputs::Inputs;

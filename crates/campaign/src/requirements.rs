@@ -12,6 +12,7 @@ use deepconcolic_network::{Network, Point, Trace};
 
 use crate::Inputs;
 use crate::batches::each_batch;
+use crate::limits::Limits;
 
 /// What a suite says about one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,21 +46,29 @@ pub fn answer(
     let has_pairs = all.iter().any(|r| r.inputs == Arity::Two);
     let mut kept = Kept::new(network, &points);
     let mut run = Vec::new();
-    each_batch(network, inputs, inputs.len(), &points, |numbers, trace| {
-        let batch = Kept::of(network, trace, &points);
-        let evaluator = Evaluator::new(&batch, space);
-        for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
-            if requirement.inputs == Arity::One && found.is_none() {
-                let test =
-                    (0..trace.samples()).find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
-                *found = test.map(|t| (numbers[t], numbers[t]));
+    let limits = Limits::default();
+    each_batch(
+        network,
+        inputs,
+        inputs.len(),
+        &points,
+        &limits,
+        |numbers, trace| {
+            let batch = Kept::of(network, trace, &points);
+            let evaluator = Evaluator::new(&batch, space);
+            for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {
+                if requirement.inputs == Arity::One && found.is_none() {
+                    let test = (0..trace.samples())
+                        .find(|&t| evaluator.satisfies(goal, Assignment::One(t)));
+                    *found = test.map(|t| (numbers[t], numbers[t]));
+                }
             }
-        }
-        if has_pairs {
-            kept.extend(&batch);
-            run.extend(numbers);
-        }
-    });
+            if has_pairs {
+                kept.extend(&batch);
+                run.extend(numbers);
+            }
+        },
+    );
     if has_pairs {
         let evaluator = Evaluator::new(&kept, space);
         for ((requirement, goal), found) in all.iter().zip(&goals).zip(&mut decisive) {

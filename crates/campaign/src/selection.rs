@@ -4,9 +4,11 @@ use deepconcolic_criteria::{Decision, Prediction};
 use deepconcolic_network::{Network, Pass, Point};
 
 use crate::Inputs;
+use crate::limits::Limits;
+use crate::portion;
 use crate::suite::Seeds;
 
-/// Inputs run at a time.
+/// Inputs run at a time, at most.
 const BATCH: usize = 64;
 
 /// The seeds of a run and what it took to find them.
@@ -20,6 +22,8 @@ pub struct Choice {
     pub not_finite: Vec<usize>,
     /// Inputs run.
     pub runs: usize,
+    /// Whether a limit ended the choice before all that were asked for were found.
+    pub cut: bool,
 }
 
 /// How the network's answer for an input compares with its label.
@@ -32,17 +36,23 @@ enum Standing {
 }
 
 /// The first so many inputs that the network gets right; where labels are not known, or nobody has said how
-/// outputs are read, the first.
+/// outputs are read, the first. When time is up, those that were found; some are looked at in any case.
 pub fn first_seeds(
     network: &Network,
     data: &dyn Inputs,
     decision: &Decision,
     count: usize,
+    limits: &Limits<'_>,
 ) -> Choice {
     let mut choice = Choice::empty(network);
+    let batch = BATCH.min(portion::passes(network));
     let mut first = 0;
     while choice.seeds.len() < count && first < data.len() {
-        let numbers: Vec<usize> = (first..data.len().min(first + BATCH)).collect();
+        if first > 0 && limits.is_over() {
+            choice.cut = true;
+            break;
+        }
+        let numbers: Vec<usize> = (first..data.len().min(first + batch)).collect();
         first += numbers.len();
         let standings = choice.look(network, data, decision, &numbers);
         for (&number, standing) in numbers.iter().zip(standings) {
@@ -60,15 +70,20 @@ pub fn first_seeds(
 }
 
 /// These inputs, right or wrong; which the network gets wrong is told. Those without an answer are left
-/// out.
+/// out. When time is up, those that were run; some are in any case.
 pub fn given_seeds(
     network: &Network,
     data: &dyn Inputs,
     decision: &Decision,
     indices: &[usize],
+    limits: &Limits<'_>,
 ) -> Choice {
     let mut choice = Choice::empty(network);
-    for numbers in indices.chunks(BATCH) {
+    for numbers in indices.chunks(BATCH.min(portion::passes(network))) {
+        if choice.runs > 0 && limits.is_over() {
+            choice.cut = true;
+            break;
+        }
         let standings = choice.look(network, data, decision, numbers);
         for (&number, standing) in numbers.iter().zip(standings) {
             match standing {
@@ -91,6 +106,7 @@ impl Choice {
             misclassified: Vec::new(),
             not_finite: Vec::new(),
             runs: 0,
+            cut: false,
         }
     }
 

@@ -142,6 +142,7 @@ impl Failure {
         match self {
             Self::Output(_) => Status::Internal,
             Self::Library(error) if error.is_internal() => Status::Internal,
+            Self::Library(error) if error.is_interruption() => Status::Interrupted,
             Self::Library(_) | Self::Usage(_) => Status::BadInput,
         }
     }

@@ -14,8 +14,8 @@ pub fn listen() -> Result<Cancel, Failure> {
     let cancel = CANCEL.get_or_init(Cancel::default).clone();
     let handler = move || {
         let cancel = CANCEL.get_or_init(Cancel::default);
-        if cancel.is_cancelled() {
-            // Everything that was reported is in the journal.
+        // Everything that was reported is in the journal; while files are read there is nothing to save.
+        if cancel.is_cancelled() || !cancel.has_begun() {
             process::exit(130);
         }
         cancel.cancel();

@@ -156,6 +156,18 @@ pub trait Pairs {
     /// Condition and decision of a slot.
     fn neurons(&self, group: usize, slot: usize) -> (usize, usize);
 
+    /// The same of many slots, in their order.
+    fn each_pair(
+        &self,
+        group: usize,
+        slots: &BitSet,
+        visit: &mut dyn FnMut(usize, (usize, usize)),
+    ) {
+        for slot in slots.iter() {
+            visit(slot, self.neurons(group, slot));
+        }
+    }
+
     /// What a slot asks of two inputs.
     fn requirement(&self, group: usize, slot: usize) -> PairRequirement;
 

@@ -191,6 +191,23 @@ impl Pairs for PairFamily {
         self.blocks[group].pair(slot)
     }
 
+    fn each_pair(
+        &self,
+        group: usize,
+        slots: &BitSet,
+        visit: &mut dyn FnMut(usize, (usize, usize)),
+    ) {
+        let block = &self.blocks[group];
+        let mut decision = 0;
+        for slot in slots.iter() {
+            while block.starts[decision + 1] <= slot {
+                decision += 1;
+            }
+            let condition = block.cone(decision)[slot - block.starts[decision]];
+            visit(slot, (condition, decision));
+        }
+    }
+
     fn requirement(&self, group: usize, slot: usize) -> PairRequirement {
         let block = &self.blocks[group];
         let (condition, decision) = block.pair(slot);

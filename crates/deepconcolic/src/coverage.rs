@@ -244,12 +244,13 @@ impl CoverageJob {
         if !needed {
             return Ok((None, None));
         }
-        let (found, words) =
-            profile_file::find(self.profile.as_deref(), &self.data, data, network)?;
+        let given = self.profile.as_deref();
+        let all = profile_file::Extent::default();
+        let found = profile_file::find(given, &self.data, data, network, &all)?;
         if let Some(path) = &self.save_profile {
-            profile_file::save(path, network, &found)?;
+            profile_file::save(path, network, &found.profile)?;
         }
-        Ok((Some(found), Some(words)))
+        Ok((Some(found.profile), Some(found.words)))
     }
 
     fn families(

@@ -26,6 +26,9 @@ pub enum Error {
     /// What was asked for does not fit the model, the data or itself.
     #[error("{0}")]
     Request(String),
+    /// The user wanted an end before results were saved; the journal has the work.
+    #[error("{0}")]
+    Interrupted(String),
     /// A result that does not agree with itself: never the user's fault.
     #[error("internal error: {0}; please report it with the command line")]
     Internal(String),
@@ -41,6 +44,11 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Whether the user wanted it.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Interrupted(_))
     }
 
     /// Whether the program is at fault and not its input.

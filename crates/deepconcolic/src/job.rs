@@ -103,6 +103,16 @@ pub enum SeedRequest {
     Given(Vec<usize>),
 }
 
+impl SeedRequest {
+    /// How many are asked for.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::First(count) => *count,
+            Self::Given(indices) => indices.len(),
+        }
+    }
+}
+
 /// How far from its seed a test may lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

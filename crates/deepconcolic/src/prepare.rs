@@ -1,8 +1,10 @@
 //! What a job works on: model, data and settings, read and checked before anything is written.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-use deepconcolic_campaign::{Choice, Inputs, Seeds, first_seeds, given_seeds};
+use deepconcolic_campaign::{Choice, Inputs, Limits, Seeds, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
 use deepconcolic_criteria::{Decision, Family, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
@@ -14,6 +16,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::folder::{paths, profile_file, region_file};
 use crate::job::{Job, Radius, SeedRequest};
+use crate::session::Timetable;
 use crate::settings::{
     DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
     hash_values,
@@ -56,10 +59,51 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
+/// The shares of the time left that choosing seeds and a profile may take.
+const SEEDS_SHARE: f64 = 0.1;
+const PROFILE_SHARE: f64 = 0.25;
+/// Passes that a seed costs before anything is searched from it (it is chosen, measured and ranked), twice: as much
+/// is left for the search.
+const PASSES_OF_SEED: usize = 6;
+
+/// What preparing a run may take, and what an earlier sitting settled.
+#[derive(Default)]
+pub(crate) struct Preparing<'a> {
+    /// The time of this sitting.
+    pub time: Timetable,
+    /// Raised when the user wants an end.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// The settings of the run that is gone on with.
+    pub earlier: Option<Settings>,
+}
+
+impl Preparing<'_> {
+    /// What ends a part that may take this share of the time left. Where passes are counted, what a run starts from
+    /// does not depend on the clock.
+    fn limits(&self, share: f64) -> Limits<'_> {
+        let end = self.time.end().filter(|_| self.time.has_shares());
+        Limits {
+            executions: None,
+            deadline: self.time.share(share, end),
+            interrupt: self.interrupt,
+        }
+    }
+}
+
 impl Prepared {
-    /// Reads and checks everything. What is odd about the model is told at once.
+    /// Reads and checks everything, however long it takes. What is odd about the model is told at once.
     pub fn of(job: &Job, tell: &mut dyn FnMut(Event)) -> Result<Self, Error> {
-        job.prepare(tell)
+        Self::within(job, &Preparing::default(), tell)
+    }
+
+    /// The same within the time of a run: fewer seeds and a profile of fewer samples than asked for, rather than no
+    /// time for anything else.
+    pub(crate) fn within(
+        job: &Job,
+        preparing: &Preparing<'_>,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Self, Error> {
+        job.prepare(preparing, tell)
     }
 }
 
@@ -83,7 +127,12 @@ impl Job {
         Ok(family)
     }
 
-    fn prepare(&self, tell: &mut dyn FnMut(Event)) -> Result<Prepared, Error> {
+    fn prepare(
+        &self,
+        preparing: &Preparing<'_>,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Prepared, Error> {
+        let began = Instant::now();
         let mut notes = Vec::new();
         self.can_be_named()?;
         plan::strategy(&self.strategy)?;
@@ -117,14 +166,18 @@ impl Job {
         let reference = self.references(&network, &decision)?;
         let boxes = self.boxes(&domain, &mut notes)?;
         let inputs = samples::inputs(&data, &decision)?;
-        let choice = self.choose(&network, &decision, &inputs)?;
+        let wanted = self.wanted_seeds(preparing);
+        let choice = self.choose(&wanted, &network, &decision, &inputs, preparing, began)?;
+        let seeds_asked = self.seeds_left_out(&wanted, &choice, &mut notes);
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         notes.extend(self.wrong_seeds(&choice));
         notes.extend(self.filter.as_ref().map(|_| FILTERED.to_owned()));
         let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
-        let (profile, profile_words) = self.profile(needs_profile, &data, &network)?;
+        let profile = self.profile(needs_profile, &data, &network, preparing)?;
+        let profile_samples = profile.as_ref().and_then(|profile| profile.cut);
+        let (profile, profile_words) = profile.map(|of| (of.profile, of.words)).unzip();
         let (means, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let settings = Settings {
             format: Settings::FORMAT,
@@ -139,6 +192,7 @@ impl Job {
             requirements: written,
             profile_data: profile_words.as_ref().and(self.profile.clone()),
             profile: profile_words,
+            profile_samples,
             parameters: self.parameters.clone(),
             partition: self.partition,
             radius,
@@ -149,7 +203,14 @@ impl Job {
             strategy: self.strategy.clone(),
             proofs: self.proofs,
             rng_seed: self.rng_seed,
-            seed_choice: self.seed_choice(),
+            seed_choice: match self.seeds {
+                SeedRequest::Given(_) => SeedChoice::Given,
+                SeedRequest::First(_) if seeds_asked.is_some() => {
+                    SeedChoice::First(choice.seeds.len())
+                }
+                SeedRequest::First(count) => SeedChoice::First(count),
+            },
+            seeds_asked,
             seeds: (0..choice.seeds.len())
                 .map(|s| choice.seeds.index(s))
                 .collect(),
@@ -231,13 +292,23 @@ impl Job {
         needed: bool,
         data: &Samples,
         network: &Network,
-    ) -> Result<(Option<Profile>, Option<String>), Error> {
+        preparing: &Preparing<'_>,
+    ) -> Result<Option<profile_file::Source>, Error> {
         if !needed {
-            return Ok((None, None));
+            return Ok(None);
         }
         let given = self.profile.as_deref();
-        let (profile, words) = profile_file::find(given, &self.data, data, network)?;
-        Ok((Some(profile), Some(words)))
+        let extent = match &preparing.earlier {
+            Some(earlier) => profile_file::Extent {
+                samples: earlier.profile_samples,
+                ..profile_file::Extent::default()
+            },
+            None => profile_file::Extent {
+                samples: None,
+                limits: preparing.limits(PROFILE_SHARE),
+            },
+        };
+        profile_file::find(given, &self.data, data, network, &extent).map(Some)
     }
 
     /// Seeds that were asked for although the network gets them wrong.
@@ -252,11 +323,43 @@ impl Job {
         })
     }
 
-    fn seed_choice(&self) -> SeedChoice {
-        match self.seeds {
-            SeedRequest::Given(_) => SeedChoice::Given,
-            SeedRequest::First(count) => SeedChoice::First(count),
+    /// The seeds to look for: those of an earlier sitting that settled for fewer, or no more than passes allow.
+    fn wanted_seeds(&self, preparing: &Preparing<'_>) -> SeedRequest {
+        let earlier = preparing.earlier.as_ref();
+        let settled = earlier.filter(|earlier| earlier.seeds_asked == Some(self.seeds.count()));
+        if let Some(earlier) = settled {
+            return match earlier.seed_choice {
+                SeedChoice::Given => SeedRequest::Given(earlier.seeds.clone()),
+                SeedChoice::First(count) => SeedRequest::First(count),
+            };
         }
+        match (&self.seeds, self.max_executions) {
+            (&SeedRequest::First(count), Some(passes)) if earlier.is_none() => {
+                SeedRequest::First(count.min((passes / PASSES_OF_SEED).max(1)))
+            }
+            (seeds, _) => seeds.clone(),
+        }
+    }
+
+    /// How many seeds were asked for, if limits allowed no more than there are; the user is told.
+    fn seeds_left_out(
+        &self,
+        wanted: &SeedRequest,
+        choice: &Choice,
+        notes: &mut Vec<String>,
+    ) -> Option<usize> {
+        let (asked, found) = (self.seeds.count(), choice.seeds.len());
+        let is_short = found == wanted.count() && found < asked;
+        if !choice.cut && !is_short {
+            return None;
+        }
+        let why = if self.max_executions.is_some() {
+            "more would take most of --max-executions"
+        } else {
+            "there was time for no more"
+        };
+        notes.push(format!("{found} of {asked} seeds are used: {why}"));
+        Some(asked)
     }
 
     /// Everything that `run.json` names.
@@ -272,11 +375,20 @@ impl Job {
 
     fn choose(
         &self,
+        wanted: &SeedRequest,
         network: &Network,
         decision: &Decision,
         data: &dyn Inputs,
+        preparing: &Preparing<'_>,
+        began: Instant,
     ) -> Result<Choice, Error> {
-        let choice = match &self.seeds {
+        let read = began.elapsed().as_secs_f64();
+        // What an earlier sitting settled for is taken whatever the time.
+        let limits = match preparing.earlier {
+            Some(_) => Limits::default(),
+            None => preparing.limits(SEEDS_SHARE),
+        };
+        let choice = match wanted {
             SeedRequest::Given(indices) => {
                 if let Some(index) = indices.iter().find(|&&index| index >= data.len()) {
                     return Err(Error::Request(format!(
@@ -287,13 +399,16 @@ impl Job {
                 let mut indices = indices.clone();
                 let mut seen = std::collections::HashSet::new();
                 indices.retain(|index| seen.insert(*index));
-                given_seeds(network, data, decision, &indices)
+                given_seeds(network, data, decision, &indices, &limits)
             }
             SeedRequest::First(0) => {
                 return Err(Error::Request("--seeds must be at least 1".into()));
             }
-            SeedRequest::First(count) => first_seeds(network, data, decision, *count),
+            SeedRequest::First(count) => first_seeds(network, data, decision, *count, &limits),
         };
+        if choice.seeds.is_empty() && choice.cut {
+            return Err(self.no_time(read, began.elapsed().as_secs_f64() - read, choice.runs));
+        }
         let looked_at = choice.misclassified.len() + choice.not_finite.len();
         if choice.seeds.is_empty() && choice.not_finite.len() == looked_at {
             return Err(Error::Request(format!(
@@ -309,6 +424,17 @@ impl Job {
             )));
         }
         Ok(choice)
+    }
+
+    /// Why nothing could be done, and what it would have needed.
+    fn no_time(&self, read: f64, choosing: f64, runs: usize) -> Error {
+        let budget = self.budget.unwrap_or_default();
+        let needed = 2.0 * read + 20.0 * (choosing / runs.max(1) as f64).max(0.5);
+        Error::Request(format!(
+            "--budget {budget}s is too short: reading the model and the data took {read:.1} s, and the time for \
+             choosing seeds was up after {runs} inputs; give --budget {}s or more",
+            needed.max(2.0 * budget).ceil()
+        ))
     }
 
     /// The radius of the search region: what was given, or the norm's default.

@@ -3,13 +3,15 @@
 //! A session owns what it works on and can move to another thread. It prints nothing: what happens is told to
 //! whoever asked for the step, and is in the journal before it is told. What comes of it is a [`Conclusion`].
 
+mod closing;
 mod log;
 mod stopwatch;
+mod timetable;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{
@@ -29,19 +31,23 @@ use crate::folder::{CERTIFICATES, NEAREST, PROFILE, kept, profile_file, region_f
 use crate::gate::Gates;
 use crate::job::Job;
 use crate::plan;
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, Preparing};
 use crate::prove::{self, Proven, Recall};
 use crate::settings::Settings;
 use log::Log;
 pub use stopwatch::Stopwatch;
+pub(crate) use timetable::Timetable;
 
-/// The share of the budget that proofs before a search for pairs may take, and the share of what is left
-/// of it that proofs between two searches may take.
+/// Multiplications that running a suite again takes at most for a session that was cancelled to do so: a few seconds.
+const SOON: usize = 1 << 36;
+/// The share of the time left that measuring seeds may take.
+const MEASURE_SHARE: f64 = 0.5;
+/// The shares of the time left that proofs before a search for pairs, and proofs between two searches, may take.
 const PAIR_SHARE: f64 = 0.25;
 const PROOF_SHARE: f64 = 0.5;
-/// The share of the budget that is kept for nearest witnesses, if these are asked for.
-const MINIMISE_SHARE: f64 = 0.4;
-/// The share of the budget that is kept for proofs when the search does not end by itself.
+/// The share of the time left in the end that finding out which certificates complete proofs may take.
+const NAMING_SHARE: f64 = 0.2;
+/// The share of the time that is kept for proofs when the search does not end by itself.
 const RESERVE: f64 = 0.2;
 
 /// Told of everything that happens.
@@ -49,32 +55,46 @@ pub type Listener<'l> = dyn FnMut(Event) + 'l;
 
 /// Ends a session from another thread or from a signal handler.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    cancelled: Arc<AtomicBool>,
+    /// Raised by a session once there is something to save.
+    begun: Arc<AtomicBool>,
+}
 
 impl Cancel {
     /// Asks the session to end at the next chance; what is done so far is kept.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Whether somebody asked for an end.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// The same as a flag.
+    /// Whether a session has begun that would save what it did. While it reads model and data nothing is lost by
+    /// ending the process.
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    fn begin(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked for an end, as a flag.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.cancelled)
     }
 }
 
 /// What a session does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// Proofs about single neurons, before pairs of them are searched for.
     Neurons,
-    /// Concrete search, until then.
-    Search(Option<Instant>),
+    /// Concrete search, with so many seconds kept for proofs.
+    Search(f64),
     /// Proofs of what concrete search left.
     Proofs,
     /// Symbolic search for what neither decided.
@@ -222,7 +242,22 @@ impl Session {
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
         let watch = Stopwatch::start();
-        let prepared = Arc::new(Prepared::of(&job, tell)?);
+        let earlier = match *place {
+            Location::Old(path, _) => RunFolder::settings(path).ok(),
+            Location::New(_) | Location::Memory => None,
+        };
+        let (earlier, before) = earlier.unzip();
+        let before = before.unwrap_or_default();
+        // Parts of one job start from the same, however fast the machines are that work on them.
+        let counts = job.max_executions.is_some() || job.partition.is_some();
+        let flag = cancel.flag();
+        let preparing = Preparing {
+            time: Timetable::new(watch.started, job.budget, before, counts),
+            interrupt: Some(&flag),
+            // What cannot be read is told of when the folder is opened.
+            earlier: earlier.and_then(|value| Settings::read(&value).ok()),
+        };
+        let prepared = Arc::new(Prepared::within(&job, &preparing, tell)?);
         Self::begin(job, prepared, watch, place, cancel, tell)
     }
 
@@ -235,22 +270,29 @@ impl Session {
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
         let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
+        cancel.begin();
         let opened = Opened::at(place, &settings, &prepared, &job)?;
         let before = opened.entries.iter().map(|entry| entry.seconds).sum();
         watch.carry(before);
-        let log = Log::new(&prepared, opened.journal, watch, &job);
+        let mut log = Log::new(&prepared, opened.journal, watch, &job);
         let flag = cancel.flag();
         // What is in the journal was done from all seeds, so they are run again whatever the limits.
         let measuring = if opened.entries.is_empty() {
-            log.limits(&flag)
+            Limits {
+                deadline: log.time.share(MEASURE_SHARE, log.time.end()),
+                ..log.limits(&flag)
+            }
         } else {
             Limits::default()
         };
         let subject = prepared.subject()?;
         let strategy = plan::strategy(&prepared.settings.strategy)?;
         let rng_seed = prepared.settings.rng_seed;
+        let measured = Instant::now();
         let mut campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
             .map_err(Error::Request)?;
+        log.closing
+            .looked(measured.elapsed(), campaign.suite().len());
         if let Some(filter) = &job.filter {
             campaign.hold_to(filter.clone());
         }
@@ -323,7 +365,7 @@ impl Session {
     pub fn step(&mut self, tell: &mut Listener<'_>) -> Result<Option<Stop>, Error> {
         match self.phase {
             Phase::Neurons => self.prove_neurons(tell)?,
-            Phase::Search(until) => self.search(until, tell)?,
+            Phase::Search(kept) => self.search(kept, tell)?,
             Phase::Proofs => self.prove_rest(tell)?,
             Phase::Symbolic => self.search_symbolically(tell)?,
             Phase::Ended(stop) => return Ok(Some(stop)),
@@ -355,7 +397,7 @@ impl Session {
     fn prove_neurons(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
         if self.is_about_pairs() && self.prepared.settings.proofs {
             let when = When {
-                deadline: self.log.share_of_budget(PAIR_SHARE),
+                deadline: self.share(PAIR_SHARE),
                 admits: false,
                 recorded: true,
                 closed: !(self.early.is_empty() && self.late.is_empty()),
@@ -367,19 +409,25 @@ impl Session {
         self.restore(&early)?;
         self.campaign.hold_symbolic(true);
         let reserve = if self.proves()? { RESERVE } else { 0.0 };
-        let now = Instant::now();
-        let until = self
-            .log
-            .deadline
-            .map(|end| now + end.saturating_duration_since(now).mul_f64(1.0 - reserve));
-        self.phase = Phase::Search(until);
+        let left = self.log.time.left().unwrap_or_default();
+        self.phase = Phase::Search(reserve * left);
         Ok(())
     }
 
-    fn search(&mut self, until: Option<Instant>, tell: &mut Listener<'_>) -> Result<(), Error> {
+    /// When the search must be over, so that there is time for the end as it stands now.
+    fn search_end(&self) -> Option<Instant> {
+        self.log.search_end(&self.campaign, 0.0)
+    }
+
+    /// When a part is over that may take this share of the time left for the search.
+    fn share(&self, share: f64) -> Option<Instant> {
+        self.log.time.share(share, self.search_end())
+    }
+
+    fn search(&mut self, kept: f64, tell: &mut Listener<'_>) -> Result<(), Error> {
         let flag = self.cancel.flag();
         let limits = Limits {
-            deadline: until,
+            deadline: self.log.search_end(&self.campaign, kept),
             ..self.log.limits(&flag)
         };
         match self.round(&limits, tell)? {
@@ -388,9 +436,8 @@ impl Session {
             Some(stop) => {
                 if stop == Stop::Budget && self.proves()? {
                     // The search may go on in another sitting, so that its journal must not know of this.
-                    let budget = self.log.budget;
                     let when = When {
-                        deadline: budget.map(|b| Instant::now() + b.mul_f64(RESERVE)),
+                        deadline: self.search_end(),
                         admits: false,
                         recorded: false,
                         closed: false,
@@ -412,10 +459,8 @@ impl Session {
             } else {
                 PROOF_SHARE
             };
-            let now = Instant::now();
-            let end = |end: Instant| now + end.saturating_duration_since(now).mul_f64(share);
             let when = When {
-                deadline: self.log.deadline.map(end),
+                deadline: self.share(share),
                 admits: true,
                 recorded: true,
                 closed: !self.late.is_empty(),
@@ -432,7 +477,10 @@ impl Session {
 
     fn search_symbolically(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
         let flag = self.cancel.flag();
-        let limits = self.log.limits(&flag);
+        let limits = Limits {
+            deadline: self.search_end(),
+            ..self.log.limits(&flag)
+        };
         if let Some(stop) = self.round(&limits, tell)? {
             self.phase = Phase::Ended(stop);
         }
@@ -503,12 +551,29 @@ impl Session {
         Ok(())
     }
 
-    /// Concludes and writes what came of it to the session's folder.
+    /// Concludes and writes what came of it to the session's folder. A session that was cancelled does not run a suite
+    /// again that takes long: its work is in the journal, from where another one can go on.
     pub fn save(self) -> Result<Summary, Error> {
+        self.is_soon_saved()?;
         let (mut conclusion, folder) = self.conclude()?;
         match folder {
             Some(folder) => conclusion.write(&folder),
             None => Ok(conclusion.summary()),
+        }
+    }
+
+    fn is_soon_saved(&self) -> Result<(), Error> {
+        let tests = self.campaign.suite().len();
+        let work = self.prepared.network.pass_cost().saturating_mul(tests);
+        match &self.folder {
+            Some(folder) if self.cancel.is_cancelled() && work > SOON => {
+                Err(Error::Interrupted(format!(
+                    "interrupted: the journal in {} has the work, {tests} tests with their seeds; running them all \
+                     again to save the results takes longer than a moment, --resume does it",
+                    folder.path().display()
+                )))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -519,10 +584,15 @@ impl Session {
             _ => Stop::Interrupted,
         };
         let (network, family) = (&self.prepared.network, self.prepared.family.as_ref());
-        self.proven
-            .name_certificates(network, family, self.prepared.digest)?;
-        let judgements: Vec<Judgement> = self.log.judged(&self.campaign)?;
         let flag = self.cancel.flag();
+        let naming = Limits {
+            deadline: self.log.time.share(NAMING_SHARE, self.log.time.end()),
+            ..self.log.limits(&flag)
+        };
+        let digest = self.prepared.digest;
+        self.proven
+            .name_certificates(network, family, digest, &naming)?;
+        let judgements: Vec<Judgement> = self.log.judged(&self.campaign)?;
         let ended = Ended {
             prepared: &self.prepared,
             campaign: &self.campaign,
@@ -533,10 +603,7 @@ impl Session {
             minimise: self.job.minimise,
             command: self.job.command,
             gates: self.job.gates,
-            limits: Limits {
-                deadline: self.log.share_left(1.0),
-                ..self.log.limits(&flag)
-            },
+            limits: self.log.limits(&flag),
             stop,
         };
         let conclusion = ended.conclude(&mut self.log.watch)?;
@@ -622,9 +689,4 @@ impl Prepared {
             decision: Arc::clone(&self.decision),
         })
     }
-}
-
-/// Seconds as a time; more than the clock can count is no limit.
-fn duration(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok()
 }

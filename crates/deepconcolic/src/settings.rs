@@ -417,6 +417,9 @@ pub struct Settings {
     pub profile: Option<String>,
     /// The file they come from, if not from the data.
     pub profile_data: Option<PathBuf>,
+    /// How many samples of it were run, if there was no time for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_samples: Option<usize>,
     /// Parameters of the criterion, the norm, the neurons chosen.
     #[serde(rename = "knobs")]
     pub parameters: CriterionSettings,
@@ -443,6 +446,9 @@ pub struct Settings {
     pub rng_seed: u64,
     /// How seeds were chosen.
     pub seed_choice: SeedChoice,
+    /// How many seeds were asked for, if limits allowed no more than there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds_asked: Option<usize>,
     /// Seeds, by their numbers in the data.
     pub seeds: Vec<usize>,
     /// SHA-256 of the seeds' values.

@@ -10,6 +10,7 @@ mod bit_set;
 pub mod bits;
 mod builder;
 mod cone;
+mod cost;
 mod forward;
 mod graft;
 mod input_part;

@@ -60,7 +60,8 @@ impl From<Error> for Failure {
             Error::Model(_) => "model",
             Error::Data(_) => "data",
             Error::Requirements(_) => "requirements",
-            Error::Archive(_) => "folder",
+            // One that was interrupted has its work in the folder, and no results.
+            Error::Archive(_) | Error::Interrupted(_) => "folder",
             Error::Request(_) => "usage",
             Error::Internal(_) => "internal",
         };

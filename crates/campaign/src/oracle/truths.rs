@@ -8,6 +8,7 @@ use deepconcolic_network::{Network, Point};
 use super::Evidence;
 use crate::Inputs;
 use crate::batches::each_batch;
+use crate::limits::Limits;
 
 impl Evidence<'_> {
     /// The answers that these references should have. The network runs on those alone whose true labels
@@ -27,14 +28,23 @@ impl Evidence<'_> {
             inputs: self.references,
             numbers: unknown.into_iter().collect(),
         };
-        each_batch(network, &chosen, chosen.len(), &[], |numbers, trace| {
-            for (sample, &number) in numbers.iter().enumerate() {
-                let prediction = self.decision.predict(trace.sample(Point::Logits, sample));
-                if let Some(truth) = prediction.as_truth() {
-                    truths.insert(chosen.numbers[number], truth);
+        // Few, and without them there is no verdict.
+        let limits = Limits::default();
+        each_batch(
+            network,
+            &chosen,
+            chosen.len(),
+            &[],
+            &limits,
+            |numbers, trace| {
+                for (sample, &number) in numbers.iter().enumerate() {
+                    let prediction = self.decision.predict(trace.sample(Point::Logits, sample));
+                    if let Some(truth) = prediction.as_truth() {
+                        truths.insert(chosen.numbers[number], truth);
+                    }
                 }
-            }
-        });
+            },
+        );
         truths
     }
 }

@@ -18,8 +18,6 @@ pub(super) const PATIENCE: usize = 3;
 pub(super) const WORTH: usize = 16;
 /// Climbers of a round: few enough that a round knows what the one before it met.
 const CLIMBERS: usize = 24;
-/// Steps of a climber.
-const STEPS: usize = 12;
 /// Fewest and most requirements that come along.
 const COMPANY: (f32, f32) = (8.0, 32.0);
 
@@ -30,14 +28,8 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Vec<Proposal>> {
-    // A climber costs a run and a derivative a step, a last run, and one to confirm it.
-    let each = 2 * STEPS + 2;
-    let left = limits.left(*passes);
-    let count = CLIMBERS.min(left / each).max(1);
-    let steps = STEPS.min((left / count).saturating_sub(2) / 2);
-    if steps == 0 {
-        return None;
-    }
+    let network = setting.context.network;
+    let (count, steps) = super::climbers(CLIMBERS, network, *passes, limits)?;
     let mut random = Random::of(&[setting.rng_seed, round]);
     let mut climbers: Vec<Climber<'_>> = crews(setting, count, &mut random)
         .into_iter()

@@ -3,7 +3,7 @@
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Confinement;
 
-use super::{Progress, Proposals, StageSetting, schedule};
+use super::{CLIMB, Progress, Proposals, StageSetting, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
 use deepconcolic_geometry::{AllowedRegion, Random};
@@ -16,12 +16,10 @@ const SWEEPS: usize = 4;
 const CHEAP: usize = 20_000;
 /// Requirements aimed at in a round.
 const BATCH: usize = 64;
-/// Steps of a climber.
-const STEPS: usize = 12;
 
 /// Whether there is another sweep after so many, with so much open.
 pub(super) fn goes_on(sweeps: usize, open: usize) -> bool {
-    sweeps == 0 || (sweeps < SWEEPS && open * (2 * STEPS + 2) <= CHEAP)
+    sweeps == 0 || (sweeps < SWEEPS && open * CLIMB <= CHEAP)
 }
 
 /// The best points on the way to the next requirements in line, and which those were. No
@@ -32,14 +30,8 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Proposals> {
-    // A climber costs a run and a derivative a step, a last run, and one to confirm it.
-    let each = 2 * STEPS + 2;
-    let left = limits.left(*passes);
-    let count = BATCH.min(left / each).max(1);
-    let steps = STEPS.min((left / count).saturating_sub(2) / 2);
-    if steps == 0 {
-        return None;
-    }
+    let network = setting.context.network;
+    let (count, steps) = super::climbers(BATCH, network, *passes, limits)?;
     let next = setting.nearest(&progress.tried, count);
     let mut climbers: Vec<Climber<'_>> = next
         .iter()

@@ -16,11 +16,12 @@ use deepconcolic_check::Slot;
 use deepconcolic_criteria::{Family, Group, Objective};
 use deepconcolic_engines::{Goal, Margin, Origin};
 use deepconcolic_geometry::SearchSpace;
-use deepconcolic_network::BitSet;
+use deepconcolic_network::{BitSet, Network};
 
 use crate::ascent::{AscentContext, Climber};
 use crate::campaign::Round;
 use crate::limits::{Limits, Passes};
+use crate::portion;
 use crate::provenance::Stage;
 use crate::ranking::Ranking;
 use crate::suite::{Seeds, Suite};
@@ -175,7 +176,10 @@ impl Progress {
                 }
                 // All regions share the passes, so that none may be left to find out that there is no other.
                 let tried: usize = self.tried.iter().map(BitSet::count).sum();
-                if round.tried.is_empty() || self.ratios.is_some_and(|all| tried >= all) {
+                // A round that a limit cut short brings something, and has aimed at nothing to the end.
+                let found_nothing = round.tests.is_empty() && round.pairs.is_empty();
+                let all_tried = round.tried.is_empty() && found_nothing;
+                if all_tried || self.ratios.is_some_and(|all| tried >= all) {
                     self.end_sweep(round.stage);
                 }
             }
@@ -219,6 +223,31 @@ impl Progress {
             }
         }
     }
+}
+
+/// Steps of a climber, and the fewest in a round that is short because passes cost much.
+const STEPS: usize = 12;
+const FEWEST: usize = 4;
+/// Passes of a climber: a run and a derivative a step, a last run, and one to confirm it.
+const CLIMB: usize = passes_of_climb(STEPS);
+
+const fn passes_of_climb(steps: usize) -> usize {
+    2 * steps + 2
+}
+
+/// How many climbers go in a round, at most so many, and how many steps each takes; none when there are not enough
+/// passes left.
+fn climbers(
+    maximum: usize,
+    network: &Network,
+    passes: Passes,
+    limits: &Limits<'_>,
+) -> Option<(usize, usize)> {
+    let portion = portion::passes(network).max(passes_of_climb(FEWEST));
+    let passes = limits.left(passes).min(portion);
+    let count = maximum.min(passes / CLIMB).max(1);
+    let steps = STEPS.min((passes / count).saturating_sub(2) / 2);
+    (steps > 0).then_some((count, steps))
 }
 
 /// Steps from coarse to fine, as parts of the reach. In units of the domain's width the first is

@@ -122,15 +122,24 @@ impl Batch {
     }
 }
 
+/// The groups, cheapest first: every sign of the conditions' layer that must stay is a row of the programs.
+fn by_cost(setting: &StageSetting<'_>, pairs: &dyn Pairs) -> Vec<usize> {
+    let layers = setting.context.network.layers();
+    let conditions = |group: &usize| layers[pairs.layers(*group).0].neurons();
+    let mut groups: Vec<usize> = (0..setting.context.open.len()).collect();
+    groups.sort_by_key(conditions);
+    groups
+}
+
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
 /// test made for one serves the others.
 fn next(setting: &StageSetting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
     let open = setting.context.open;
-    let (group, first) = open
-        .iter()
-        .zip(tried)
-        .enumerate()
-        .find_map(|(group, (open, tried))| Some((group, open.without(tried).iter().next()?)))?;
+    let (group, first) = by_cost(setting, pairs).into_iter().find_map(|group| {
+        let waiting = open[group].without(&tried[group]);
+        let first = waiting.iter().next()?;
+        Some((group, first))
+    })?;
     let waits = |condition: usize, decision: usize| {
         let slot = pairs.slot(group, condition, decision)?;
         let wanted = open[group].contains(slot) && !tried[group].contains(slot);

@@ -5,6 +5,7 @@ use deepconcolic_geometry::{AllowedRegion, Random, SearchSpace};
 use super::{Proposal, StageSetting};
 use crate::Inputs;
 use crate::limits::{Limits, Passes};
+use crate::portion;
 use crate::suite::Seeds;
 
 /// Inputs drawn in a round.
@@ -65,7 +66,8 @@ pub(super) fn propose(
     passes: Passes,
     limits: &Limits<'_>,
 ) -> Option<Vec<Proposal>> {
-    let count = BATCH.min(limits.left(passes));
+    let portion = portion::passes(setting.context.network);
+    let count = BATCH.min(portion).min(limits.left(passes));
     if count == 0 {
         return None;
     }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::{PairProposal, Progress, Proposal, Proposals, StageSetting};
 use crate::limits::{Limits, Passes};
+use crate::portion;
 
 /// Requirements aimed at in a round.
 const BATCH: usize = 16;
@@ -55,7 +56,9 @@ pub(super) fn propose(
     } else {
         left
     };
-    let count = BATCH.min(left / ((1 + more) * goal));
+    let portion = portion::passes(setting.context.network);
+    let batch = BATCH.min(portion / EACH).max(1);
+    let count = batch.min(left / ((1 + more) * goal));
     let next = setting.nearest(&progress.tried, count);
     let roots = more_roots(setting, &next, more, passes);
     let found: Vec<(Effort, Result<Option<Aimed>, Reason>)> = next

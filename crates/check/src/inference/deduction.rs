@@ -234,12 +234,26 @@ impl Deduction {
         let conditions = cannot_change(condition, before, sizes.0);
         let decisions = cannot_change(decision, layer, sizes.1);
         let mut refuted = BitSet::new(among.len());
-        for slot in among.iter() {
-            let (i, j) = pairs.neurons(group, slot);
-            if conditions[i] || decisions[j] || self.is_contradictory(&places, pairs, group, slot) {
+        // Most neurons, and in most proofs all, are part of no conjunction.
+        let together = |layer: usize, neurons: usize| -> Vec<bool> {
+            let is_part = |n| {
+                places
+                    .iter()
+                    .any(|facts| facts.about((Point::Pre(layer), n)).next().is_some())
+            };
+            (0..neurons).map(is_part).collect()
+        };
+        let (conditions_together, decisions_together) =
+            (together(before, sizes.0), together(layer, sizes.1));
+        pairs.each_pair(group, among, &mut |slot, (i, j)| {
+            let is_refuted = conditions[i]
+                || decisions[j]
+                || ((conditions_together[i] || decisions_together[j])
+                    && self.is_contradictory(&places, pairs, group, slot));
+            if is_refuted {
                 refuted.insert(slot);
             }
-        }
+        });
         refuted
     }
 

@@ -273,9 +273,18 @@ pub fn profile(opened: &Opened, origins: &Origins, report: &mut RunFindings) -> 
     }
     let found = origins.data.as_ref().and_then(|data| {
         let given = settings.profile_data.as_deref();
-        profile_file::find(given, &settings.data, data, &opened.network).ok()
+        let extent = profile_file::Extent {
+            samples: settings.profile_samples,
+            ..profile_file::Extent::default()
+        };
+        profile_file::find(given, &settings.data, data, &opened.network, &extent).ok()
     });
-    let Some((found, words)) = found else {
+    let Some(profile_file::Source {
+        profile: found,
+        words,
+        ..
+    }) = found
+    else {
         let about = "that the bounds of profile.npz are those of the data";
         let line = format!("without the data of the profile: {about} (settings.profile)");
         report.unverified.push(line);

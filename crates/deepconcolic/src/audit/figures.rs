@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use deepconcolic_campaign::{Accuracy, sanity};
+use deepconcolic_campaign::{Accuracy, Limits, sanity};
 use deepconcolic_record::{Baseline, SlopeSummary, Summary};
 use serde_json::Value;
 
@@ -84,14 +84,15 @@ fn slope_baseline(
     let (Some(data), true) = (&origins.data, claimed.data_inputs > 0) else {
         return Ok((found, opened.summary.accuracy));
     };
-    found.data_inputs = data.len().min(CONTROL);
+    let maximum = data.len().min(CONTROL);
+    found.data_inputs = claimed.data_inputs.clamp(1, maximum);
     let controls = Controls {
         network: &opened.network,
         family: opened.family.as_ref(),
         decision: &opened.decision,
     };
     let inputs = samples::inputs(data, &opened.decision)?;
-    let answers = controls.answers(&inputs, found.data_inputs);
+    let (answers, _) = controls.answers(&inputs, found.data_inputs, &Limits::default());
     Ok((found, answers.accuracy().map(Accuracy::share)))
 }
 
@@ -120,19 +121,33 @@ fn baseline(
         decision: &opened.decision,
     };
     let (tests, rng_seed) = (opened.suite.len(), opened.settings.rng_seed);
-    let random = controls.random(&opened.space, &opened.seeds, tests, rng_seed);
-    found.random_coverage = Some(random);
-    found.random_inputs = tests;
+    // How many there was time for is the run's to say.
+    let drawn = claimed.random_inputs.min(tests);
+    let limits = Limits::default();
+    let (random, _) = controls.random(&opened.space, &opened.seeds, drawn, rng_seed, &limits);
+    found.random_coverage = (drawn > 0).then_some(random);
+    found.random_inputs = drawn;
+    if drawn < tests {
+        report.unverified.push(
+            "run.json: that there was time for no more random inputs (baseline.random_inputs)"
+                .into(),
+        );
+    }
+    if claimed.data_inputs == 0 {
+        report
+            .unverified
+            .push("run.json: that nothing of the data was measured (baseline.data_inputs)".into());
+        return Ok((found, None));
+    }
     let Some(data) = &origins.data else {
         found.data_coverage = claimed.data_coverage;
         found.data_inputs = claimed.data_inputs;
         return Ok((found, opened.summary.accuracy));
     };
     let inputs = samples::inputs(data, &opened.decision)?;
-    // How many there was time for is the run's to say.
     let maximum = data.len().min(CONTROL);
     let len = claimed.data_inputs.clamp(1, maximum);
-    let (coverage, answers) = controls.data(&inputs, len);
+    let (coverage, answers, _) = controls.data(&inputs, len, &limits);
     found.data_coverage = Some(coverage);
     found.data_inputs = len;
     if len < maximum {

@@ -1,7 +1,7 @@
 //! Where a run comes from: model, data, reference data, requirements, boxes, settings and seeds are those
 //! that the folder names, as far as they are still there.
 
-use deepconcolic_campaign::{Choice, first_seeds, given_seeds};
+use deepconcolic_campaign::{Choice, Limits, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 
 use super::RunFindings;
@@ -143,10 +143,12 @@ fn choice(opened: &Opened, data: &Samples) -> Result<Choice, Error> {
     } = &opened.settings;
     let inputs = samples::inputs(data, decision)?;
     Ok(match seed_choice {
-        SeedChoice::First(count) => first_seeds(network, &inputs, decision, *count),
+        SeedChoice::First(count) => {
+            first_seeds(network, &inputs, decision, *count, &Limits::default())
+        }
         SeedChoice::Given => {
             let known: Vec<usize> = seeds.iter().copied().filter(|&s| s < data.len()).collect();
-            given_seeds(network, &inputs, decision, &known)
+            given_seeds(network, &inputs, decision, &known, &Limits::default())
         }
     })
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
@@ -38,8 +38,14 @@ use crate::samples;
 use crate::session::Stopwatch;
 use crate::settings::Settings;
 
-/// Seconds that comparing may take when time is up.
-const GRACE: f64 = 2.0;
+/// The share of the time left that random inputs may take, and the share that all controls may take: what is left is
+/// for saving.
+const RANDOM_SHARE: f64 = 0.5;
+const CONTROLS_SHARE: f64 = 0.8;
+/// The share of the time left that a search for what is nearest may take: controls come after it.
+const MINIMISE_SHARE: f64 = 0.8;
+/// Seconds that saving may take at least.
+const SAVING: f64 = 0.2;
 
 /// What came of a run.
 pub struct Conclusion {
@@ -220,9 +226,11 @@ impl Ended<'_> {
             means: &means,
             decision: &prepared.decision,
         };
+        let began = Instant::now();
         let audit = witnesses
             .audit(&suite.x, self.campaign.claims())
             .map_err(Error::Internal)?;
+        let audited = began.elapsed().as_secs_f64() / suite.len().max(1) as f64;
         let table = self.table(&audit);
         let open = self.open(&audit);
         let stop = self
@@ -232,6 +240,7 @@ impl Ended<'_> {
         notes.extend_from_slice(self.campaign.reasons());
         notes.extend_from_slice(&self.proven.notes);
         notes.extend(self.proven.open_notes(&open));
+        notes.extend(self.nothing_made(stop, watch));
         let mut passes = self.passes;
         let nearest = self.minimise.then(|| {
             let seeds = &prepared.seeds;
@@ -262,7 +271,8 @@ impl Ended<'_> {
         )?;
         notes.extend_from_slice(&drawn.notes);
         watch.lap(|times| &mut times.measure);
-        let (mut baseline, answers) = self.controls(suite.len())?;
+        let (mut baseline, answers) = self.controls(suite.len(), audited)?;
+        notes.extend(reduced(&baseline, suite.len(), prepared.family.as_ref()));
         let slopes = self.slopes(passes, &mut baseline);
         if let Some(answers) = &answers {
             // That data cannot be right for the model matters more than all else.
@@ -306,6 +316,24 @@ impl Ended<'_> {
         })
     }
 
+    /// What a run would have needed that had no time to make a test.
+    fn nothing_made(&self, stop: Stop, watch: &Stopwatch) -> Option<String> {
+        let made = self.campaign.suite().len()
+            - self.prepared.seeds.len().min(self.campaign.suite().len());
+        if stop != Stop::Budget || made > 0 || self.campaign.ledger().open_count() == 0 {
+            return None;
+        }
+        let times = &watch.times;
+        Some(format!(
+            "no test was made: reading the model and the data and running {} seeds took {:.1} s, proofs {:.1} s; give \
+             --budget {}s or more",
+            self.prepared.seeds.len(),
+            times.measure,
+            times.prove,
+            (3.0 * watch.seconds()).ceil()
+        ))
+    }
+
     /// The nearest adversarial inputs, if they are asked for.
     fn nearest_adversarial(
         &self,
@@ -316,7 +344,8 @@ impl Ended<'_> {
             return Ok(None);
         }
         let prepared = self.prepared;
-        let done = nearest_adversarial(prepared, suite, means, &self.limits)?;
+        let limits = self.limits_for_share(MINIMISE_SHARE);
+        let done = nearest_adversarial(prepared, suite, means, &limits)?;
         let shape = prepared.network.input_shape().without_batch().to_vec();
         let folder = Path::new(NEAREST_ADVERSARIAL);
         let drawn = done.table.draw(folder, &shape, &prepared.space.domain)?;
@@ -325,12 +354,16 @@ impl Ended<'_> {
 
     /// What ends the search for nearest witnesses: half of the time is left for adversarial inputs, if there are any.
     fn limits_for_witnesses(&self, suite: &SuiteTable) -> Limits<'_> {
-        let now = Instant::now();
-        let half = |end: Instant| now + end.saturating_duration_since(now) / 2;
-        let deadline = self.limits.deadline;
         let shared = suite.adversarial().next().is_some();
+        self.limits_for_share(MINIMISE_SHARE * if shared { 0.5 } else { 1.0 })
+    }
+
+    /// What ends a part that may take this share of the time left.
+    fn limits_for_share(&self, share: f64) -> Limits<'_> {
+        let now = Instant::now();
+        let part = |end: Instant| now + end.saturating_duration_since(now).mul_f64(share);
         Limits {
-            deadline: if shared { deadline.map(half) } else { deadline },
+            deadline: self.limits.deadline.map(part),
             ..self.limits
         }
     }
@@ -391,10 +424,7 @@ impl Ended<'_> {
                 let started = Instant::now();
                 let _ = regions.random_of(first, wanted);
                 let all = started.elapsed().as_secs_f64() * slots.len() as f64;
-                let left = self.limits.deadline.map_or(f64::INFINITY, |end| {
-                    let left = end.saturating_duration_since(Instant::now());
-                    left.as_secs_f64().max(GRACE)
-                });
+                let left = self.left_for_controls();
                 let affordable = (wanted as f64 * (left / all).min(1.0)) as usize;
                 let pairs = affordable.max(1);
                 baseline.random_inputs = 2 * pairs * slots.len();
@@ -414,8 +444,28 @@ impl Ended<'_> {
         summaries
     }
 
-    /// What as many random inputs, and the data alone, cover. Left out when the user wants an end.
-    fn controls(&self, tests: usize) -> Result<(Baseline, Option<Answers>), Error> {
+    /// Seconds that controls may take.
+    fn left_for_controls(&self) -> f64 {
+        self.limits.deadline.map_or(f64::INFINITY, |end| {
+            let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
+            (left.min(left * CONTROLS_SHARE).min(left - SAVING)).max(0.0)
+        })
+    }
+
+    /// What ends a control that may take this share of the time for controls.
+    fn limits_for_control(&self, share: f64) -> Limits<'_> {
+        let seconds = self.left_for_controls() * share;
+        Limits {
+            deadline: Duration::try_from_secs_f64(seconds)
+                .ok()
+                .map(|time| Instant::now() + time),
+            ..self.limits
+        }
+    }
+
+    /// What as many random inputs, and the data alone, cover, as far as there is time: to measure an input took so many
+    /// seconds in the audit. Left out when the user wants an end.
+    fn controls(&self, tests: usize, each: f64) -> Result<(Baseline, Option<Answers>), Error> {
         let prepared = self.prepared;
         let mut baseline = Baseline {
             random_coverage: None,
@@ -434,30 +484,43 @@ impl Ended<'_> {
         if prepared.family.ratios().is_some() {
             // Slopes of data and of random inputs are not counted like coverage.
             let data = samples::inputs(&prepared.data, &prepared.decision)?;
-            baseline.data_inputs = prepared.data.len().min(CONTROL);
-            let answers = controls.answers(&data, baseline.data_inputs);
-            return Ok((baseline, Some(answers)));
+            let limits = self.limits_for_control(RANDOM_SHARE);
+            let (answers, inputs) =
+                controls.answers(&data, prepared.data.len().min(CONTROL), &limits);
+            baseline.data_inputs = inputs;
+            return Ok((baseline, (inputs > 0).then_some(answers)));
         }
-        let started = Instant::now();
-        let random = controls.random(
-            &prepared.space,
-            &prepared.seeds,
-            tests,
-            prepared.settings.rng_seed,
-        );
-        baseline.random_coverage = Some(random);
-        baseline.random_inputs = tests;
-        // Controls may take a little longer than the budget, not much.
-        let each = started.elapsed().as_secs_f64() / tests.max(1) as f64;
-        let affordable = self.limits.deadline.map_or(CONTROL, |end| {
-            let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
-            (left.max(GRACE) / each) as usize
-        });
+        let affordable = |limits: &Limits<'_>| {
+            let end = limits.deadline;
+            end.map_or(usize::MAX, |end| {
+                let left = end.saturating_duration_since(Instant::now());
+                (left.as_secs_f64() / each) as usize
+            })
+        };
+        let limits = self.limits_for_control(RANDOM_SHARE);
+        let wanted = tests.min(affordable(&limits));
+        let (space, seeds) = (&prepared.space, &prepared.seeds);
+        let rng_seed = prepared.settings.rng_seed;
+        let (random, inputs) = controls.random(space, seeds, wanted, rng_seed, &limits);
+        baseline.random_coverage = (inputs > 0).then_some(random);
+        baseline.random_inputs = inputs;
+        let limits = self.limits_for_control(1.0);
         let data = samples::inputs(&prepared.data, &prepared.decision)?;
-        let len = prepared.data.len().min(CONTROL).min(affordable.max(1));
-        let (data, answers) = controls.data(&data, len);
-        baseline.data_coverage = Some(data);
-        baseline.data_inputs = len;
-        Ok((baseline, Some(answers)))
+        let wanted = prepared.data.len().min(CONTROL).min(affordable(&limits));
+        let (data, answers, inputs) = controls.data(&data, wanted, &limits);
+        baseline.data_coverage = (inputs > 0).then_some(data);
+        baseline.data_inputs = inputs;
+        Ok((baseline, (inputs > 0).then_some(answers)))
     }
+}
+
+/// Says that there was no time to compare with as many random inputs as there are tests.
+fn reduced(baseline: &Baseline, tests: usize, family: &dyn Family) -> Option<String> {
+    let drawn = baseline.random_inputs;
+    if family.ratios().is_some() || drawn >= tests {
+        return None;
+    }
+    Some(format!(
+        "the suite of {tests} tests is compared with {drawn} random inputs: there was time for no more"
+    ))
 }

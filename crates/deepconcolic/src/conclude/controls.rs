@@ -1,6 +1,6 @@
 //! What else covers how much: random inputs from the same region, and the user's data.
 
-use deepconcolic_campaign::{Answers, Inputs, Scatter, Seeds, measure, measure_together};
+use deepconcolic_campaign::{Answers, Inputs, Limits, Measurement, Scatter, Seeds, measure_within};
 use deepconcolic_criteria::{Decision, Family, Group, Truth};
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_network::{BitSet, Network};
@@ -17,31 +17,63 @@ pub struct Controls<'a> {
 }
 
 impl Controls<'_> {
-    /// The share of requirements that so many random inputs of the search region cover.
-    pub fn random(&self, space: &SearchSpace, seeds: &Seeds, inputs: usize, rng_seed: u64) -> f64 {
+    /// The share of requirements that so many random inputs of the search region cover, or as many as there is time
+    /// for, and how many those are.
+    pub fn random(
+        &self,
+        space: &SearchSpace,
+        seeds: &Seeds,
+        inputs: usize,
+        rng_seed: u64,
+        limits: &Limits<'_>,
+    ) -> (f64, usize) {
         let random = Scatter::new(space, seeds, inputs, rng_seed);
         let mut drawn = vec![0.0; inputs * self.network.input_elements()];
         random.gather(&(0..inputs).collect::<Vec<_>>(), &mut drawn);
         // Pairs are counted as in the run: of one ball or box.
         let together = Together::of(space, seeds.values(), &drawn);
         let families = [self.family];
-        let measured = measure_together(self.network, &random, &families, self.decision, &together);
-        share(self.family.groups(), &measured.covered[0])
-    }
-
-    /// What the network says of the first so many inputs of the data.
-    pub fn answers(&self, inputs: &dyn Inputs, len: usize) -> Answers {
-        let first = First { inputs, len };
-        measure(self.network, &first, &[], self.decision).answers
-    }
-
-    /// The share of requirements that the first so many inputs of the data cover, and what the network
-    /// says of them.
-    pub fn data(&self, inputs: &dyn Inputs, len: usize) -> (f64, Answers) {
-        let first = First { inputs, len };
-        let measured = measure(self.network, &first, &[self.family], self.decision);
+        let (network, decision) = (self.network, self.decision);
+        let measured = measure_within(network, &random, &families, decision, &together, limits);
         let share = share(self.family.groups(), &measured.covered[0]);
-        (share, measured.answers)
+        (share, measured.inputs)
+    }
+
+    /// What the network says of the first so many inputs of the data, or of as many as there is time for, and how many
+    /// those are.
+    pub fn answers(
+        &self,
+        inputs: &dyn Inputs,
+        len: usize,
+        limits: &Limits<'_>,
+    ) -> (Answers, usize) {
+        let measured = self.measure(&[], inputs, len, limits);
+        (measured.answers, measured.inputs)
+    }
+
+    /// The share of requirements that the first so many inputs of the data cover, or as many as there is time for;
+    /// what the network says of them, and how many they are.
+    pub fn data(
+        &self,
+        inputs: &dyn Inputs,
+        len: usize,
+        limits: &Limits<'_>,
+    ) -> (f64, Answers, usize) {
+        let measured = self.measure(&[self.family], inputs, len, limits);
+        let share = share(self.family.groups(), &measured.covered[0]);
+        (share, measured.answers, measured.inputs)
+    }
+
+    fn measure(
+        &self,
+        families: &[&dyn Family],
+        inputs: &dyn Inputs,
+        len: usize,
+        limits: &Limits<'_>,
+    ) -> Measurement {
+        let first = First { inputs, len };
+        let (network, any) = (self.network, Together::any());
+        measure_within(network, &first, families, self.decision, &any, limits)
     }
 }
 

@@ -108,7 +108,7 @@ pub fn minimise(
         }
         let results: Vec<Option<(Effort, Option<Near>)>> = batch
             .par_iter()
-            .map(|&row| near(witnesses, seeds, suite, table, row))
+            .map(|&row| near(witnesses, seeds, suite, table, row, limits))
             .collect();
         looked += batch.len();
         for (&row, result) in batch.iter().zip(results) {
@@ -163,6 +163,7 @@ fn near(
     suite: &SuiteTable,
     table: &RequirementTable,
     row: usize,
+    limits: &Limits<'_>,
 ) -> Option<(Effort, Option<Near>)> {
     let at = table.test[row] as usize;
     let slot = table.slot(witnesses.family, row)?;
@@ -189,6 +190,8 @@ fn near(
     let (engine, passes) = engines.find(|(engine, _)| engine.supports(&goal).is_ok())?;
     let budget = Budget {
         passes: Some(passes),
+        deadline: limits.deadline,
+        cancel: limits.interrupt,
         ..Budget::default()
     };
     let report = engine.search(&goal, &budget);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use deepconcolic_campaign::profile;
+use deepconcolic_campaign::{Limits, profile};
 use deepconcolic_criteria::Profile;
 use deepconcolic_dataset::Samples;
 use deepconcolic_dataset::arrays::NpzReader;
@@ -78,24 +78,64 @@ pub fn load(path: &Path, network: &Network) -> Result<Option<Profile>, Error> {
         .map_err(refuse)
 }
 
-/// The profile of a saved file, of other data, or of the first tenth of the data; and where it is from.
+/// How much of the data a profile is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent<'a> {
+    /// At most so many samples.
+    pub samples: Option<usize>,
+    /// As many as there is time for.
+    pub limits: Limits<'a>,
+}
+
+/// A profile, and where it is from.
+pub struct Source {
+    pub profile: Profile,
+    /// In words.
+    pub words: String,
+    /// How many samples it is made of, if there are more.
+    pub cut: Option<usize>,
+}
+
+/// The profile of a saved file, of other data, or of the first tenth of the data.
 pub fn find(
     given: Option<&Path>,
     arguments: &DataSettings,
     data: &Samples,
     network: &Network,
-) -> Result<(Profile, String), Error> {
-    let Some(path) = given else {
-        let count = data.len().div_ceil(10);
-        let words = format!("the first tenth of the data ({count} samples)");
-        return Ok((profile(network, &SampleInputs(data), count), words));
+    extent: &Extent<'_>,
+) -> Result<Source, Error> {
+    let measured = |samples: &Samples, all: usize| {
+        let count = extent.samples.map_or(all, |samples| samples.min(all));
+        let (profile, ran) = profile(network, &SampleInputs(samples), count, &extent.limits);
+        (profile, ran, all)
     };
-    let found = if let Some(saved) = load(path, network)? {
-        saved
+    let (name, (profile, ran, all)) = match given {
+        None => {
+            let tenth = data.len().div_ceil(10);
+            (
+                "the first tenth of the data".to_owned(),
+                measured(data, tenth),
+            )
+        }
+        Some(path) => {
+            let found = if let Some(saved) = load(path, network)? {
+                let count = saved.samples();
+                (saved, count, count)
+            } else {
+                let samples = arguments.open_as(path, network)?;
+                measured(&samples, samples.len())
+            };
+            (path.display().to_string(), found)
+        }
+    };
+    let words = if ran < all {
+        format!("{name} (the first {ran} of {all} samples, for want of time)")
     } else {
-        let samples = arguments.open_as(path, network)?;
-        profile(network, &SampleInputs(&samples), samples.len())
+        format!("{name} ({all} samples)")
     };
-    let words = format!("{} ({} samples)", path.display(), found.samples());
-    Ok((found, words))
+    Ok(Source {
+        profile,
+        words,
+        cut: (ran < all).then_some(ran),
+    })
 }

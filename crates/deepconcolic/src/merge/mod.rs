@@ -74,7 +74,12 @@ impl Merge {
             proven.nodes += nodes;
             watch.add(worker.times());
         }
-        proven.name_certificates(&prepared.network, prepared.family.as_ref(), prepared.digest)?;
+        proven.name_certificates(
+            &prepared.network,
+            prepared.family.as_ref(),
+            prepared.digest,
+            &Limits::default(),
+        )?;
         proven.notes = parts::notes(&workers, &prepared);
         let fragile = fragile(prepared.family.as_ref(), &campaign, &proven);
         proven.notes.extend(fragile);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use deepconcolic_campaign::{Seeds, first_seeds, given_seeds};
+use deepconcolic_campaign::{Limits, Seeds, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 
 use crate::error::Error;
@@ -47,9 +47,12 @@ impl Prepared {
         let hash = hash_values(seeds.iter().flatten());
         same(&settings.seed_values, &hash, "the seeds", dir)?;
         let inputs = samples::inputs(&data, &decision)?;
+        let limits = Limits::default();
         let choice = match settings.seed_choice {
-            SeedChoice::First(count) => first_seeds(&network, &inputs, &decision, count),
-            SeedChoice::Given => given_seeds(&network, &inputs, &decision, &settings.seeds),
+            SeedChoice::First(count) => first_seeds(&network, &inputs, &decision, count, &limits),
+            SeedChoice::Given => {
+                given_seeds(&network, &inputs, &decision, &settings.seeds, &limits)
+            }
         };
         let (_, sampled) = deepconcolic_campaign::means(&network, &inputs);
         let space = plan::saved_space(dir, &settings, &network)?;

@@ -5,7 +5,6 @@ use deepconcolic_check::Slot;
 use deepconcolic_proofs::ProverLimits;
 
 use super::Recorder;
-use super::obstacles::LATE;
 use super::work::{AskedRequirement, FEW, Work, at};
 use crate::error::Error;
 
@@ -74,12 +73,12 @@ impl Work<'_> {
             if mine.is_empty() || self.is_over() {
                 continue;
             }
-            let full = self.full();
+            let full = self.full(mine.len());
             let refuted = self.in_ball(number, &left, &mine, &full, campaign, record)?;
             alive.retain(|r| !mine.contains(r) || refuted.contains(r));
         }
         if self.is_over() {
-            self.note_obstacle(LATE, alive.iter().map(|&r| left[r].0));
+            self.note_obstacle(self.end(), alive.iter().map(|&r| left[r].0));
             return Ok(());
         }
         for r in alive {

@@ -4,13 +4,13 @@
 use deepconcolic_campaign::{Campaign, FoundPair};
 use deepconcolic_check::{Accepted, Region, Slot};
 use deepconcolic_language::Requirement;
-use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver};
+use deepconcolic_proofs::{ProverLimits, RegionProver};
 use deepconcolic_record::ProofRecord;
 
 use super::Recorder;
 use super::obstacles::LATE;
 use super::recall::{Fingerprint, Remembered};
-use super::work::Work;
+use super::work::{WORK_OF_QUESTION, Work};
 use crate::error::Error;
 
 /// A question over one place: requirements, those of the family with their slots.
@@ -72,10 +72,13 @@ impl Work<'_> {
             return Ok(true);
         }
         let asked = question.fingerprint(prover.region(), self.stage.admits);
+        let was_spent = self.is_spent();
+        self.spent += question.asked.len() * WORK_OF_QUESTION;
         let mut answered = false;
         loop {
             let again = match self.remember(asked, campaign)? {
                 Remembered::Answer(proof) => {
+                    self.spent += proof.nodes;
                     self.enter(question, &proof);
                     answered = true;
                     if proof.cut {
@@ -86,7 +89,7 @@ impl Work<'_> {
                 Remembered::Unwritten => true,
                 Remembered::Nothing => false,
             };
-            if self.time_is_up() {
+            if self.time_is_up() || was_spent {
                 return Ok(answered);
             }
             if !again {
@@ -100,6 +103,7 @@ impl Work<'_> {
                     ..ProofRecord::default()
                 };
                 let accepted = self.ask(prover, question, &left, &mut proof, campaign)?;
+                self.spent += proof.nodes;
                 self.enter(question, &proof);
                 // What the user cut short is not recorded: it is tried again.
                 if self.stage.recorded && !again && !self.limits.is_interrupted() {
@@ -187,7 +191,7 @@ impl Work<'_> {
                 }
             }
             How::Jointly => {
-                let limits = self.until(BatchLimits::default());
+                let limits = self.joint(left.len());
                 let found = prover.decide_jointly(&requirements, &limits);
                 let pairs = found.met.into_iter().filter_map(|(number, inputs)| {
                     let both = |b: &usize| inputs.iter().all(|input| self.boxes[*b].0.has(input));

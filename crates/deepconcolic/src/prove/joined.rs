@@ -1,6 +1,7 @@
 //! Certificates of several runs, joined: a requirement may follow from those of two where neither run had
 //! enough.
 
+use deepconcolic_campaign::Limits;
 use deepconcolic_check::steepness::SlopeCertificate;
 use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Slot, check};
 use deepconcolic_network::BitSet;
@@ -54,6 +55,7 @@ impl Proven {
             network,
             family,
             accepted: &proven.accepted,
+            limits: &Limits::default(),
         };
         let refuted = match certificates {
             [] => Vec::new(),

@@ -44,6 +44,8 @@ pub struct Proven {
     obstacles: Obstacles,
     /// Parts of the region that were bounded.
     pub nodes: usize,
+    /// What was taken of what a limit on passes allows.
+    spent: usize,
     /// What the user should know.
     pub notes: Vec<String>,
     /// What certificates say, and how many there are: a later stage goes on from there.
@@ -77,6 +79,7 @@ impl Proven {
         match search {
             Stop::Complete if self.obstacles.is_cut(open) && interrupted => Stop::Interrupted,
             Stop::Complete if self.obstacles.is_cut(open) => Stop::Budget,
+            Stop::Complete if self.obstacles.is_spent(open) => Stop::Executions,
             search => search,
         }
     }

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use deepconcolic_campaign::Limits;
 use deepconcolic_check::{Accepted, Digest, ProvenFacts};
 use deepconcolic_criteria::Family;
 use deepconcolic_network::{BitSet, Network};
@@ -13,12 +14,14 @@ use super::Proven;
 use crate::error::Error;
 
 impl Proven {
-    /// Names for every infeasible requirement the certificate that completes its proof.
+    /// Names for every infeasible requirement the certificate that completes its proof. When time is up, a later one:
+    /// the requirement follows from it and those with smaller numbers all the same.
     pub fn name_certificates(
         &mut self,
         network: &Network,
         family: &dyn Family,
         model: Digest,
+        limits: &Limits<'_>,
     ) -> Result<(), Error> {
         let Some(facts) = &self.facts else {
             return Ok(());
@@ -32,6 +35,7 @@ impl Proven {
             network,
             family,
             accepted: &self.accepted,
+            limits,
         };
         let all = 0..self.accepted.len();
         order.divide(all, start, &slots, &mut |completed, number| {
@@ -49,6 +53,7 @@ pub(super) struct Order<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,
     pub accepted: &'a [(i32, Accepted)],
+    pub limits: &'a Limits<'a>,
 }
 
 impl Order<'_> {
@@ -64,8 +69,8 @@ impl Order<'_> {
         if slots.iter().all(|group| group.count() == 0) {
             return Ok(());
         }
-        if range.len() <= 1 {
-            if let Some((number, _)) = self.accepted.get(range.start) {
+        if range.len() <= 1 || self.limits.check().is_err() {
+            if let Some((number, _)) = self.accepted[range].last() {
                 name(slots, *number);
             }
             return Ok(());

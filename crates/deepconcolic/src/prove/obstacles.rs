@@ -9,6 +9,8 @@ use deepconcolic_network::BitSet;
 
 /// The reason when there was no time.
 pub const LATE: &str = "the time for proofs was up";
+/// The reason when a limit on passes, which proofs get a part of, was reached.
+pub const SPENT: &str = "--max-executions leaves no more for proofs";
 
 /// By reason, the requirements of every group.
 #[derive(Default)]
@@ -38,6 +40,25 @@ impl Obstacles {
                     sets[group].insert(number);
                 } else {
                     sets[group].remove(number);
+                }
+            }
+        }
+    }
+
+    /// The same for all requirements of some sets, group by group.
+    pub fn enter_all(&mut self, family: &dyn Family, reason: &str, all: &[BitSet]) {
+        if all.iter().all(|set| set.count() == 0) {
+            return;
+        }
+        self.enter(family, reason, first(all));
+        for (known, sets) in &mut self.0 {
+            for (set, entered) in sets.iter_mut().zip(all) {
+                for (word, entered) in set.words_mut().iter_mut().zip(entered.words()) {
+                    *word = if known == reason {
+                        *word | entered
+                    } else {
+                        *word & !entered
+                    };
                 }
             }
         }
@@ -75,6 +96,23 @@ impl Obstacles {
     pub fn is_cut(&self, open: &[BitSet]) -> bool {
         self.counts(open).any(|(reason, _)| reason == LATE)
     }
+
+    /// Whether a limit on passes kept proofs from something that is open in the end.
+    pub fn is_spent(&self, open: &[BitSet]) -> bool {
+        self.counts(open).any(|(reason, _)| reason == SPENT)
+    }
+}
+
+/// The first requirement of some sets.
+fn first(sets: &[BitSet]) -> Option<Slot> {
+    let mut groups = sets.iter().enumerate();
+    groups.find_map(|(group, set)| {
+        let slot = set.iter().next()?;
+        Some(Slot {
+            group: group as u32,
+            slot: slot as u32,
+        })
+    })
 }
 
 #[cfg(test)]
@@ -117,6 +155,25 @@ mod tests {
             "{said:?}"
         );
         assert!(obstacles.notes(&[BitSet::new(5)]).is_empty());
+    }
+
+    #[test]
+    fn a_set_is_entered_like_its_members() {
+        let family = family();
+        let (mut each, mut all) = (Obstacles::default(), Obstacles::default());
+        for obstacles in [&mut each, &mut all] {
+            obstacles.enter(&family, "it is too large", (1..4).map(slot));
+        }
+        let mut some = BitSet::new(5);
+        for number in [0, 2, 4] {
+            some.insert(number);
+        }
+        each.enter(&family, LATE, some.iter().map(|n| slot(n as u32)));
+        all.enter_all(&family, LATE, std::slice::from_ref(&some));
+        let open = [BitSet::new(5).complement()];
+        assert_eq!(each.notes(&open), all.notes(&open));
+        all.enter_all(&family, "nothing", &[BitSet::new(5)]);
+        assert_eq!(each.notes(&open), all.notes(&open));
     }
 
     #[test]

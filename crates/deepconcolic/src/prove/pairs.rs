@@ -15,7 +15,6 @@ use deepconcolic_proofs::{RegionProver, exists};
 
 use super::Recorder;
 use super::consult::{How, Question};
-use super::obstacles::LATE;
 use super::work::{AskedRequirement, FEW, Work, at};
 use crate::error::Error;
 
@@ -44,6 +43,10 @@ impl Work<'_> {
         let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MAX;
         let provers = if each { self.boxes.len() } else { 1 };
         for number in 0..provers {
+            if self.is_over() {
+                self.note_obstacle_of_all(self.end(), &open);
+                break;
+            }
             let mut prover = if each {
                 self.prover(&self.boxes[number], campaign)
             } else {
@@ -67,7 +70,7 @@ impl Work<'_> {
                  more than {MAX} questions",
                 self.boxes.len()
             );
-            self.note_obstacle(&why, slots(&open));
+            self.note_obstacle_of_all(&why, &open);
         }
         self.conclude(pairs, &open);
         Ok(())
@@ -91,8 +94,12 @@ impl Work<'_> {
             "no single neuron rules them out, and at most {MAX_TOGETHER} pairs are tried pair by pair, all balls \
              together"
         );
-        self.note_obstacle(&why, slots(&untried));
+        self.note_obstacle_of_all(&why, &untried);
         for number in 0..self.boxes.len() {
+            if self.is_over() {
+                self.note_obstacle_of_all(self.end(), &open);
+                break;
+            }
             let mut prover = self.prover(&self.boxes[number], campaign);
             self.together(&mut prover, number, pairs, &open, campaign, record)?;
             self.proven.nodes += prover.nodes();
@@ -146,7 +153,10 @@ impl Work<'_> {
         for (number, part) in asked.chunks(TOGETHER).enumerate() {
             if self.is_over() {
                 let left = &asked[number * TOGETHER..];
-                self.note_obstacle(LATE, left.iter().map(|&(group, slot)| at(group, slot)));
+                self.note_obstacle(
+                    self.end(),
+                    left.iter().map(|&(group, slot)| at(group, slot)),
+                );
                 break;
             }
             let is_open = |&&(group, slot): &&(usize, usize)| {
@@ -184,11 +194,10 @@ impl Work<'_> {
         for (group, open) in open.iter().enumerate() {
             let sizes = self.sizes(pairs, group);
             let (mut conditions, mut decisions) = (BitSet::new(sizes.0), BitSet::new(sizes.1));
-            for slot in open.iter() {
-                let (i, j) = pairs.neurons(group, slot);
+            pairs.each_pair(group, open, &mut |_, (i, j)| {
                 conditions.insert(i);
                 decisions.insert(j);
-            }
+            });
             let layers = pairs.layers(group);
             for (layer, change, neurons) in [
                 (layers.0, condition, conditions),
@@ -214,6 +223,9 @@ impl Work<'_> {
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<BTreeSet<String>, Error> {
+        if self.is_over() {
+            return Ok(BTreeSet::from([self.end().to_owned()]));
+        }
         let ranges = prover.ranges(layer);
         let asked: Vec<(Option<Slot>, Requirement)> = neurons
             .iter()
@@ -222,13 +234,13 @@ impl Work<'_> {
             .collect();
         self.said.clear();
         for part in asked.chunks(NEURONS) {
-            let limits = self.full();
+            let limits = self.full(part.len());
             let question = Question {
                 asked: part,
                 how: How::Apart(&limits),
             };
             if self.is_over() || !self.consult(prover, &question, campaign, record)? {
-                self.said.insert(LATE.to_owned());
+                self.said.insert(self.end().to_owned());
                 break;
             }
         }
@@ -237,11 +249,16 @@ impl Work<'_> {
 
     /// Notes what is in the way of open pairs that depend on neurons of a layer.
     fn hinder(&mut self, why: &str, layer: usize, pairs: &dyn Pairs, open: &[BitSet]) {
-        let hangs = |slot: &Slot| {
-            let (before, after) = pairs.layers(slot.group as usize);
-            before == layer || after == layer
+        let depends = |(group, set): (usize, &BitSet)| {
+            let (before, after) = pairs.layers(group);
+            if before == layer || after == layer {
+                set.clone()
+            } else {
+                BitSet::new(set.len())
+            }
         };
-        self.note_obstacle(why, slots(open).filter(hangs));
+        let sets: Vec<BitSet> = open.iter().enumerate().map(depends).collect();
+        self.note_obstacle_of_all(why, &sets);
     }
 }
 

@@ -6,11 +6,12 @@ use std::time::Instant;
 use deepconcolic_campaign::{Campaign, Limits};
 use deepconcolic_check::{ProvenFacts, Region, Slot};
 use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_network::BitSet;
 use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver, regions};
 
 use super::bounds::RequirementBounds;
 use super::consult::{How, Question};
-use super::obstacles::{LATE, Obstacles};
+use super::obstacles::{LATE, Obstacles, SPENT};
 use super::{ProofStage, Proven, Recorder};
 use crate::error::Error;
 
@@ -21,6 +22,10 @@ const WRITTEN: usize = 128;
 const AT_ONCE: usize = 1 << 13;
 /// More balls than this are first proven over as one box that holds them all.
 pub const FEW: usize = 4;
+/// Parts of the region that proofs may bound for every pass that is allowed, and what a requirement that is asked about
+/// counts as: most are decided, or given up, by a few passes through its cone.
+const WORK_OF_PASS: usize = 64;
+pub const WORK_OF_QUESTION: usize = 4;
 /// Values of neurons that requirements taken up at once may name, and all open ones of a group.
 const NAMED: usize = 1 << 19;
 const MAX_NAMED: usize = 1 << 28;
@@ -52,6 +57,8 @@ pub struct Work<'a> {
     pub prover: Option<usize>,
     /// What was in the way of questions that belong to no requirement.
     pub said: BTreeSet<String>,
+    /// What was taken of what a limit on passes allows: parts of the region, and some for every requirement.
+    pub spent: usize,
 }
 
 impl<'a> Work<'a> {
@@ -64,6 +71,7 @@ impl<'a> Work<'a> {
         Self {
             facts: facts.unwrap_or_else(none),
             number: proven.written,
+            spent: proven.spent,
             stage,
             limits,
             boxes,
@@ -80,7 +88,28 @@ impl<'a> Work<'a> {
 
     /// Whether nothing more can be asked or recalled.
     pub fn is_over(&self) -> bool {
-        self.time_is_up() && !(self.stage.recorded && self.proven.recall.has_more())
+        let recalls = self.stage.recorded && self.proven.recall.has_more();
+        (self.time_is_up() || self.is_spent()) && !recalls
+    }
+
+    /// Whether proofs have taken their part of a limit on passes.
+    pub fn is_spent(&self) -> bool {
+        self.allowance() == Some(0)
+    }
+
+    /// What is left for proofs under a limit on passes.
+    fn allowance(&self) -> Option<usize> {
+        let all = self.limits.executions?.saturating_mul(WORK_OF_PASS);
+        Some(all.saturating_sub(self.spent))
+    }
+
+    /// Why nothing more can be asked.
+    pub fn end(&self) -> &'static str {
+        if self.is_spent() && !self.time_is_up() {
+            SPENT
+        } else {
+            LATE
+        }
     }
 
     /// Whether nothing more can be asked.
@@ -126,11 +155,28 @@ impl<'a> Work<'a> {
         }
     }
 
-    pub fn full(&self) -> ProverLimits<'a> {
+    /// How far to go for each of so many requirements.
+    pub fn full(&self, requirements: usize) -> ProverLimits<'a> {
+        let limits = ProverLimits::default();
         ProverLimits {
-            conditions: self.until(BatchLimits::default()),
-            ..ProverLimits::default()
+            conditions: self.joint(requirements),
+            nodes: limits.nodes.min(self.share(requirements)),
         }
+    }
+
+    /// The same for requirements on two inputs.
+    pub fn joint(&self, requirements: usize) -> BatchLimits<'a> {
+        let limits = self.until(BatchLimits::default());
+        BatchLimits {
+            nodes: limits.nodes.min(self.share(requirements)),
+            ..limits
+        }
+    }
+
+    /// Parts of the region for each of so many requirements, under a limit on passes.
+    fn share(&self, requirements: usize) -> usize {
+        let allowance = self.allowance().unwrap_or(usize::MAX);
+        (allowance / requirements.max(1)).max(1)
     }
 
     /// The same limits, and the user's.
@@ -155,7 +201,7 @@ impl<'a> Work<'a> {
             let size = self.size(group).min(NAMED / named.max(1)).max(1);
             for slots in open.chunks(size) {
                 if self.is_over() {
-                    self.note_obstacle(LATE, slots.iter().map(|&slot| at(group, slot)));
+                    self.note_obstacle(self.end(), slots.iter().map(|&slot| at(group, slot)));
                     continue;
                 }
                 let mut left = self.asked(group, slots);
@@ -166,7 +212,7 @@ impl<'a> Work<'a> {
                     let cheap = self.cheap();
                     let gone = self.narrow(prover, open.clone(), &cheap, campaign, record)?;
                     self.proven.bounds.enter_refuted(&gone, number);
-                    let limits = self.full();
+                    let limits = self.full(left.len());
                     let before = left.clone();
                     left = self.narrow(prover, left, &limits, campaign, record)?;
                     self.proven.bounds.enter_refuted(&left, number);
@@ -239,7 +285,7 @@ impl<'a> Work<'a> {
             how: How::Apart(limits),
         };
         if !self.consult(prover, &question, campaign, record)? {
-            self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
+            self.note_obstacle(self.end(), asked.iter().map(|(slot, _)| *slot));
         }
         let is_joint = |(_, r): &AskedRequirement| r.inputs == Inputs::Two && limits.nodes > 0;
         let region = prover.region().clone();
@@ -281,7 +327,7 @@ impl<'a> Work<'a> {
             how: How::Jointly,
         };
         if !self.consult(prover, &question, campaign, record)? {
-            self.note_obstacle(LATE, asked.iter().map(|(slot, _)| *slot));
+            self.note_obstacle(self.end(), asked.iter().map(|(slot, _)| *slot));
         }
         Ok(())
     }
@@ -290,6 +336,12 @@ impl<'a> Work<'a> {
     pub fn note_obstacle(&mut self, why: &str, slots: impl IntoIterator<Item = Slot>) {
         let family = self.stage.family;
         self.proven.obstacles.enter(family, why, slots);
+    }
+
+    /// The same of whole sets, group by group.
+    pub fn note_obstacle_of_all(&mut self, why: &str, sets: &[BitSet]) {
+        let family = self.stage.family;
+        self.proven.obstacles.enter_all(family, why, sets);
     }
 
     /// Enters that a requirement is infeasible.
@@ -325,6 +377,7 @@ impl<'a> Work<'a> {
     /// What came of it all.
     pub fn finish(mut self) -> Proven {
         self.proven.facts = Some(self.facts);
+        self.proven.spent = self.spent;
         self.proven.written = self.number;
         self.proven
     }

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
-use deepconcolic_criteria::{Criterion, Polarity};
+use deepconcolic_criteria::{Criterion, Group, Polarity};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
-use super::{Listener, MINIMISE_SHARE, Stopwatch, duration};
+use super::closing::Closing;
+use super::{Listener, Stopwatch, Timetable};
 use crate::error::Error;
 use crate::event::{Event, Progress};
 use crate::job::Job;
@@ -20,6 +21,8 @@ use crate::prepare::Prepared;
 
 /// Tests judged at a time: each time all references are read.
 const JUDGED: usize = 128;
+/// The share of the budget that is kept for nearest witnesses, if these are asked for.
+const MINIMISE_SHARE: f64 = 0.4;
 
 /// The journal, the verdicts, the clock.
 pub struct Log {
@@ -27,9 +30,10 @@ pub struct Log {
     journal: Option<Journal>,
     judgements: Vec<Judgement>,
     pub watch: Stopwatch,
-    /// The whole time, and when searching ends.
-    pub budget: Option<Duration>,
-    pub deadline: Option<Instant>,
+    /// The time of this sitting, what its end will take, and what is kept for nearest witnesses.
+    pub time: Timetable,
+    pub closing: Closing,
+    minimising: f64,
     executions: Option<usize>,
     stage: Option<Stage>,
     /// Tests that were told of.
@@ -43,42 +47,40 @@ impl Log {
         watch: Stopwatch,
         job: &Job,
     ) -> Self {
-        let mut log = Self {
+        let counts = job.max_executions.is_some();
+        let time = Timetable::new(watch.started, job.budget, watch.before(), counts);
+        let kept = if job.minimise { MINIMISE_SHARE } else { 0.0 };
+        Self {
             prepared: Arc::clone(prepared),
             journal,
             judgements: Vec::new(),
             watch,
-            budget: job.budget.and_then(duration),
-            deadline: None,
+            minimising: kept * time.left().unwrap_or_default(),
+            time,
+            closing: Closing::of(slots(prepared)),
             executions: job.max_executions,
             stage: None,
             told: 0,
-        };
-        let kept = if job.minimise { MINIMISE_SHARE } else { 0.0 };
-        log.deadline = log.share_left(1.0 - kept);
-        log
+        }
     }
 
-    /// When this share of what earlier sittings left of the budget is over.
-    pub fn share_left(&self, share: f64) -> Option<Instant> {
-        let left = |budget: Duration| (budget.as_secs_f64() - self.watch.before()).max(0.0);
-        let end = |b: Duration| Some(self.watch.started + duration(share * left(b))?);
-        self.budget.and_then(end)
-    }
-
-    /// When this share of the whole budget is over.
-    pub fn share_of_budget(&self, share: f64) -> Option<Instant> {
-        self.budget
-            .map(|budget| self.watch.started + budget.mul_f64(share))
-    }
-
-    /// What ends a search.
+    /// What ends everything.
     pub fn limits<'f>(&self, flag: &'f AtomicBool) -> Limits<'f> {
         Limits {
             executions: self.executions,
-            deadline: self.deadline,
+            deadline: self.time.end(),
             interrupt: Some(flag),
         }
+    }
+
+    /// When a search must be over, so that there is time for the end as it stands, for nearest witnesses, and for so
+    /// many seconds of other work.
+    pub fn search_end(&self, campaign: &Campaign, kept: f64) -> Option<Instant> {
+        let tests = campaign.suite().len();
+        let unjudged = tests.saturating_sub(self.judgements.len());
+        let pairs = campaign.claims().len();
+        let closing = self.closing.seconds(tests, unjudged, pairs);
+        self.time.before_last(closing + self.minimising + kept)
     }
 
     /// The seeds were measured.
@@ -180,7 +182,9 @@ impl Log {
     /// Judges the tests that are new.
     fn judge(&mut self, campaign: &Campaign) -> Result<(), Error> {
         let new = &campaign.suite().tests()[self.judgements.len()..];
+        let began = Instant::now();
         self.judgements.extend(self.prepared.judge(new)?);
+        self.closing.judged(began.elapsed(), new.len());
         self.watch.lap(|times| &mut times.oracle);
         Ok(())
     }
@@ -198,10 +202,16 @@ impl Log {
             passes: Passes::total(campaign.passes()),
             max_passes: self.executions,
             left: self
-                .deadline
+                .search_end(campaign, 0.0)
                 .map(|end| end.saturating_duration_since(Instant::now())),
         }
     }
+}
+
+/// How many requirements a run has, those that are not required among them.
+fn slots(prepared: &Prepared) -> usize {
+    let groups = prepared.family.groups().iter();
+    groups.map(Group::slots).sum()
 }
 
 impl Prepared {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use deepconcolic_campaign::{Inputs, measure_together};
+use deepconcolic_campaign::{Inputs, Limits, measure_within};
 use deepconcolic_criteria::Family;
 use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_geometry::Together;
@@ -181,7 +181,8 @@ fn covered(opened: &Opened, tests: &[usize]) -> Vec<BitSet> {
     let together = Together::of(&opened.space, opened.seeds.values(), &x);
     let families = [opened.family.as_ref()];
     let network = &opened.network;
-    let mut measured = measure_together(network, &rows, &families, &opened.decision, &together);
+    let (decision, limits) = (&opened.decision, Limits::default());
+    let mut measured = measure_within(network, &rows, &families, decision, &together, &limits);
     measured.covered.swap_remove(0)
 }
 

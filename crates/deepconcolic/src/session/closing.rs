@@ -1,0 +1,83 @@
+//! What the end of a run will take: every test run again, verdicts, controls, saving. It is kept back from the search,
+//! sized by the suite and by what was measured so far.
+
+use std::time::Duration;
+
+/// What the audit takes beyond the first look at a test, and the controls beside it: both run as many inputs.
+const LOOKS: f64 = 2.5;
+/// Seconds that a requirement takes in the end, whatever shows it: tables, counts, notes.
+const REQUIREMENT: f64 = 5e-8;
+/// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
+const LEAST: f64 = 0.1;
+
+/// Times and counts of work that the end repeats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Closing {
+    /// Seeds measured: each was run, and what it meets was looked up.
+    looked: Measured,
+    /// Tests judged.
+    judged: Measured,
+    /// Requirements.
+    requirements: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Measured {
+    seconds: f64,
+    count: usize,
+}
+
+impl Measured {
+    fn add(&mut self, time: Duration, count: usize) {
+        self.seconds += time.as_secs_f64();
+        self.count += count;
+    }
+
+    fn each(self) -> f64 {
+        self.seconds / self.count.max(1) as f64
+    }
+}
+
+impl Closing {
+    /// Nothing measured yet, of a run with so many requirements.
+    pub fn of(requirements: usize) -> Self {
+        Self {
+            requirements,
+            ..Self::default()
+        }
+    }
+
+    /// So many tests were run and looked at in this time.
+    pub fn looked(&mut self, time: Duration, tests: usize) {
+        self.looked.add(time, tests);
+    }
+
+    /// So many tests were judged in this time.
+    pub fn judged(&mut self, time: Duration, tests: usize) {
+        self.judged.add(time, tests);
+    }
+
+    /// Seconds that the end will take with so many tests, some of them not judged yet, and so many pairs of tests.
+    pub fn seconds(&self, tests: usize, unjudged: usize, pairs: usize) -> f64 {
+        let look = self.looked.each();
+        let runs = tests as f64 * LOOKS + pairs as f64;
+        let fixed = LEAST + REQUIREMENT * self.requirements as f64;
+        fixed + look * runs + self.judged.each() * unjudged as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_takes_longer_the_more_there_is_to_look_at() {
+        let mut closing = Closing::default();
+        closing.looked(Duration::from_secs(2), 4);
+        closing.judged(Duration::from_secs(1), 10);
+        let few = closing.seconds(10, 0, 0);
+        assert!((few - LEAST - 0.5 * LOOKS * 10.0).abs() < 1e-9);
+        assert!(closing.seconds(10, 10, 0) > few);
+        assert!(closing.seconds(10, 0, 5) > few);
+    }
+}
