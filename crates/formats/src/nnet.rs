@@ -48,7 +48,7 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
         network: content.network(options).map_err(refuse)?,
         format: "nnet".into(),
         producer: String::new(),
-        sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: format!("{hash:x}"),
         scope: Vec::new(),
         after_integers: Vec::new(),
     })

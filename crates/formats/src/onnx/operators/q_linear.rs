@@ -76,8 +76,7 @@ fn between(context: &mut Context<'_>, inputs: &[usize], output: usize, operator:
 /// The numbers that an input of integers stands for.
 fn dequantised(context: &mut Context<'_>, at: usize) -> Result<Tensor, String> {
     let scheme = Scheme::read(context, at + 1, at + 2)?;
-    let [scale, zero] = [&scheme.scale, &scheme.zero].map(|numbers| numbers.as_slice());
-    let ([scale], [zero]) = (scale, zero) else {
+    let ([scale], [zero]) = (scheme.scale.as_slice(), scheme.zero.as_slice()) else {
         return Err("one scale for each channel is not supported here".into());
     };
     let zero = context.constant(&[], vec![*zero])?;
