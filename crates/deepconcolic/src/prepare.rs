@@ -139,14 +139,10 @@ impl Job {
         self.memory_limit()?;
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
-        let criteria = self
-            .criterion
-            .as_deref()
-            .map(criterion::find_all)
-            .transpose()?;
-        let names = criteria
-            .as_ref()
-            .map_or(Vec::new(), |all| all.iter().map(|c| c.name()).collect());
+        let criterion = self.criterion.as_deref();
+        let criteria = criterion.map(criterion::find_all).transpose()?;
+        let named = criteria.iter().flatten();
+        let names: Vec<&str> = named.map(|criterion| criterion.name()).collect();
         self.gates.fit(&names, self.requirements.is_some())?;
         let loaded = model::load(&self.model)?;
         (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
@@ -203,17 +199,9 @@ impl Job {
             strategy: self.strategy.clone(),
             proofs: self.proofs,
             rng_seed: self.rng_seed,
-            seed_choice: match self.seeds {
-                SeedRequest::Given(_) => SeedChoice::Given,
-                SeedRequest::First(_) if seeds_asked.is_some() => {
-                    SeedChoice::First(choice.seeds.len())
-                }
-                SeedRequest::First(count) => SeedChoice::First(count),
-            },
+            seed_choice: self.seed_choice(seeds_asked.map(|_| choice.seeds.len())),
             seeds_asked,
-            seeds: (0..choice.seeds.len())
-                .map(|s| choice.seeds.index(s))
-                .collect(),
+            seeds: numbers(&choice.seeds),
             seed_values: hash_values(choice.seeds.iter().flatten()),
             reference: self.reference.clone(),
             reference_sha256: reference.as_ref().map(hash_samples),
@@ -242,6 +230,14 @@ impl Job {
             runs: choice.runs + sampled,
             notes,
         })
+    }
+
+    /// How seeds were chosen, of which limits left so many, if they did.
+    fn seed_choice(&self, left: Option<usize>) -> SeedChoice {
+        match self.seeds {
+            SeedRequest::Given(_) => SeedChoice::Given,
+            SeedRequest::First(count) => SeedChoice::First(left.unwrap_or(count)),
+        }
     }
 
     /// The requirement file.
@@ -526,6 +522,11 @@ fn inside(seeds: &Seeds, domain: &Domain, words: &str) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Seeds by their numbers in the data.
+fn numbers(seeds: &Seeds) -> Vec<usize> {
+    (0..seeds.len()).map(|seed| seeds.index(seed)).collect()
 }
 
 /// The first few numbers of a list.
