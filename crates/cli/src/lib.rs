@@ -71,11 +71,12 @@ enum Command {
 
 /// Does what a command line says, whose first word is the program's name, and gives the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    exit::guard(|| start(words.into_iter().collect()))
+    let given: Vec<OsString> = words.into_iter().collect();
+    exit::guard(|| start(&given))
 }
 
-fn start(given: Vec<OsString>) -> Outcome {
-    let all = config::complete(&Arguments::command(), given.clone())?;
+fn start(given: &[OsString]) -> Outcome {
+    let all = config::complete(&Arguments::command(), given.to_vec())?;
     let arguments = match Arguments::try_parse_from(&all) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -168,8 +168,7 @@ impl Job {
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
-        notes.extend(self.wrong_seeds(&choice));
-        notes.extend(self.filter.as_ref().map(|_| FILTERED.to_owned()));
+        notes.extend(self.wrong_seeds(&choice).into_iter().chain(self.filtered()));
         let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
         let profile = self.profile(needs_profile, &data, &network, preparing)?;
         let profile_samples = profile.as_ref().and_then(|profile| profile.cut);
@@ -305,6 +304,11 @@ impl Job {
             },
         };
         profile_file::find(given, &self.data, data, network, &extent).map(Some)
+    }
+
+    /// That tests are held to a function of the caller's, if they are.
+    fn filtered(&self) -> Option<String> {
+        self.filter.as_ref().map(|_| FILTERED.to_owned())
     }
 
     /// Seeds that were asked for although the network gets them wrong.

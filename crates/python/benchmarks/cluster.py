@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--slots", default="1,2")
     parser.add_argument("options", nargs="*", help="OPTION=VALUE of deepconcolic.run")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     options = {name: _value(value) for name, _, value in (option.partition("=") for option in asked.options)}
     import ray
 

@@ -202,6 +202,13 @@ def test_a_function_of_the_caller_says_what_may_be_a_test(model, x, y):
         dc.run(model, x, y, **SHORT, validity=lambda inputs: True)
 
 
+def test_several_criteria_share_a_suite(model, x, y):
+    found = dc.run(model, x, y, ["nc", "kmnc:4"], seeds=1, radius=0.3, max_executions=600, proofs=False)
+    assert [part["criterion"] for part in found.summary["criteria"]] == ["nc", "kmnc"]
+    assert found.total == sum(part["requirements"]["total"] for part in found.summary["criteria"])
+    assert found.check().holds
+
+
 def test_gates_count_what_is_possible(model, x, y):
     found = dc.run(model, x, y, criterion="safety", seeds=2, radius="1/255", budget=20)
     assert found.is_property and found.passed() == (found.covered == 0)

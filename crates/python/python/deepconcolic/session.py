@@ -25,6 +25,7 @@ _PATIENCE = 0.05
 _BATCH = 256
 
 Oracle = Callable[["npt.NDArray[np.float32]", "npt.NDArray[np.int64]"], Any]
+Criterion = Union[str, Sequence[str], None]
 Validity = Callable[["npt.NDArray[np.float32]"], Any]
 
 
@@ -43,7 +44,7 @@ class Session:
         model: Any,
         x: _arrays.ArrayLike,
         y: Optional[_arrays.ArrayLike] = None,
-        criterion: Optional[str] = "nc",
+        criterion: Criterion = "nc",
         *,
         requirements: Optional[_arrays.PathLike] = None,
         norm: Optional[str] = None,
@@ -213,21 +214,21 @@ def _by_rows(validity: Validity, shape: tuple[int, ...]) -> Callable[["npt.NDArr
     return allowed
 
 
-def _named(criterion: Optional[str], requirements: Any) -> tuple[Optional[str], dict[str, Any]]:
-    """The criterion, unless there are requirements instead."""
+def _named(criterion: Criterion, requirements: Any) -> tuple[Optional[str], dict[str, Any]]:
+    """The criterion, or several with commas between them, unless there are requirements instead."""
     if requirements is not None:
         return None, {}
     if criterion is None:
         raise UsageError("give a criterion, or requirements")
     names, behind = _job.criteria(criterion)
-    return names[0], behind
+    return ",".join(names), behind
 
 
 def run(
     model: Any,
     x: _arrays.ArrayLike,
     y: Optional[_arrays.ArrayLike] = None,
-    criterion: Optional[str] = "nc",
+    criterion: Criterion = "nc",
     *,
     progress: Union[bool, Callable[[Any], None]] = False,
     cluster: Optional[str] = None,

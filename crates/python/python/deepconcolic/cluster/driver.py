@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional, Union
 from .. import _arrays, _job, _native
 from ..errors import ClusterError, Error, FolderError, MissingPackage, UsageError
 from ..result import Run
+from ..session import Criterion
 from .shards import Journal, payload, work
 
 # Shards for each slot of the cluster: enough that the last ones to end do not keep the others waiting.
@@ -39,7 +40,7 @@ def run(
     model: Any,
     x: _arrays.ArrayLike,
     y: Optional[_arrays.ArrayLike] = None,
-    criterion: Optional[str] = "nc",
+    criterion: Criterion = "nc",
     *,
     out: _arrays.PathLike,
     shards: Optional[int] = None,
