@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-/// What the audit takes beyond the first look at a test, and the controls beside it: both run as many inputs.
-const LOOKS: f64 = 2.5;
+/// What the audit takes beyond the first look at a test, and some of the controls: these run as many inputs, and fewer
+/// where there is no time.
+const LOOKS: f64 = 1.5;
 /// Seconds that a requirement takes in the end, whatever shows it: tables, counts, notes.
 const REQUIREMENT: f64 = 5e-8;
 /// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
