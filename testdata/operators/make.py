@@ -326,7 +326,7 @@ def computed_logic():
     g.output("hardmax", g.node("Hardmax", "x", axis=1))
     truth("arg_min", g.node("ArgMin", "x", axis=2, keepdims=0))
     truth("arg_max_last", g.node("ArgMax", g.node("Round", "x"), axis=1, select_last_index=1))
-    truth("nan", g.node("IsNaN", g.node("Log", "x")))
+    truth("undefined", g.node("IsNaN", g.node("Log", "x")))
 
 
 def ranks():
@@ -412,6 +412,9 @@ def volumes():
     window = {"kernel_shape": [3, 2, 3], "strides": [2, 1, 2], "pads": [1, 0, 1, 1, 1, 1]}
     g.output("conv", g.node("Conv", "x", weights(3, 2, 3, 2, 3), weights(3), **window))
     g.output("conv_groups", g.node("Conv", "x", weights(4, 1, 1, 3, 2), group=2, dilations=[1, 1, 2]))
+    stretch = {"strides": [2, 1, 2], "pads": [1, 0, 1, 0, 1, 1], "output_padding": [1, 0, 0]}
+    g.output("conv_transpose", g.node("ConvTranspose", "x", weights(2, 3, 3, 2, 3), weights(3), **stretch))
+    g.output("conv_transpose_groups", g.node("ConvTranspose", "x", weights(2, 2, 1, 3, 2), group=2))
     g.output("max", g.node("MaxPool", "x", **window))
     g.output("average", g.node("AveragePool", "x", **window))
     g.output("average_padded", g.node("AveragePool", "x", count_include_pad=1, **window))

@@ -69,12 +69,12 @@ impl NotFinite {
     }
 }
 
-/// Whether an operator reads this input as a bound, where infinity means none, or reads no numbers of
-/// it at all.
+/// Whether an operator reads this input as a bound, where infinity means none, as a mask, where minus infinity
+/// hides, or reads no numbers of it at all.
 fn only_bounds(node: &Node, position: usize) -> bool {
     matches!(
         (node.op_type.as_str(), position),
-        ("Clip", 1 | 2) | ("Max" | "Min", _) | ("CastLike" | "Dropout", 1)
+        ("Clip", 1 | 2) | ("Max" | "Min", _) | ("CastLike" | "Dropout", 1) | ("Attention", 3)
     )
 }
 

@@ -261,6 +261,9 @@ fn as_wide_as(
         let hidden = |&seen: &f64| if seen == 0.0 { 2.0 * MASKED } else { 0.0 };
         tensor = context.constant(shape.dims(), known.iter().map(hidden).collect())?;
     } else if let Some(known) = context.builder.known(tensor) {
+        if known.iter().any(|&n| n.is_nan() || n == f64::INFINITY) {
+            return Err("the mask holds infinity or a number that is none".into());
+        }
         let finite = |n: &f64| n.max(2.0 * MASKED);
         tensor = context.constant(shape.dims(), known.iter().map(finite).collect())?;
     }

@@ -50,27 +50,22 @@ pub fn convolve(
         return Err(format!("weights of shape {shape} are not a convolution's"));
     };
     let groups = context.int_or("group", 1)?;
-    let kernel = Kernel {
-        outputs: *outputs,
-        extents: kernel.iter().map(|&k| k as i64).collect(),
-        groups: usize::try_from(groups).map_err(|_| format!("group={groups}"))?,
-        weights: weights.into(),
-        bias: bias.unwrap_or_else(|| vec![0.0; *outputs]),
-        packed: OnceCell::new(),
-    };
-    if context.builder.shape(input).rank() == 5 {
-        return kernel.over_volume(context, input);
+    let groups = usize::try_from(groups).map_err(|_| format!("group={groups}"))?;
+    let extents: Vec<i64> = kernel.iter().map(|&k| k as i64).collect();
+    let kernel = Kernel::new(*outputs, groups, weights, bias);
+    if let &[_, _, depth, height, width] = context.builder.shape(input).dims() {
+        let spans = Spans::new(context, &[depth, height, width], Some(&extents))?;
+        return kernel.over_volume(context, input, &spans);
     }
     on_image(context, input, |context, image, size| {
-        let window = window(context, size, Some(&kernel.extents))?;
+        let window = window(context, size, Some(&extents))?;
         kernel.over(context, image, size, window)
     })
 }
 
 /// What a convolution multiplies with.
-struct Kernel {
+pub struct Kernel {
     outputs: usize,
-    extents: Vec<i64>,
     groups: usize,
     weights: Numbers,
     bias: Vec<f64>,
@@ -79,7 +74,24 @@ struct Kernel {
 }
 
 impl Kernel {
-    fn over(
+    /// Weights in ONNX order, for so many outputs in groups; without a bias if none is given.
+    pub fn new(
+        outputs: usize,
+        groups: usize,
+        weights: impl Into<Numbers>,
+        bias: Option<Vec<f64>>,
+    ) -> Self {
+        Self {
+            outputs,
+            groups,
+            weights: weights.into(),
+            bias: bias.unwrap_or_else(|| vec![0.0; outputs]),
+            packed: OnceCell::new(),
+        }
+    }
+
+    /// The convolution of an image of that height, width and channels, which must always be the same.
+    pub fn over(
         &self,
         context: &mut Context<'_>,
         image: Tensor,
@@ -101,12 +113,16 @@ impl Kernel {
     }
 
     /// Each plane of the output is a convolution of the planes it sees, laid side by side as channels.
-    fn over_volume(&self, context: &mut Context<'_>, input: Tensor) -> Result<Tensor, String> {
+    pub fn over_volume(
+        &self,
+        context: &mut Context<'_>,
+        input: Tensor,
+        spans: &Spans,
+    ) -> Result<Tensor, String> {
         let shape = context.builder.shape(input);
         let &[samples, channels, depth, height, width] = shape.dims() else {
             return Err(format!("shape {shape} is not a volume"));
         };
-        let spans = Spans::new(context, &[depth, height, width], Some(&self.extents))?;
         if spans.count() != 3 {
             return Err(format!("weights of {} spatial axes", spans.count()));
         }
@@ -136,7 +152,7 @@ impl Kernel {
 }
 
 /// How many samples of one tensor, or planes of a volume, are worked on one after the other.
-const MAX_PARTS: usize = 64;
+const MAX_PARTS: usize = 256;
 
 /// Runs `work` on a channels-first image tensor as channels last: the tensor and its height, width
 /// and channels. A signal with one spatial axis is an image of one row. Several samples along the first axis are

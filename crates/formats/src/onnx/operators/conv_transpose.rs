@@ -1,14 +1,13 @@
 //! `ConvTranspose`, as a plain convolution: zeros are put between the pixels, then the kernel is applied turned
 //! round, one step at a time.
 
-use std::cell::OnceCell;
-use std::sync::Arc;
-
-use deepconcolic_network::ops::{Conv, Select, Window};
-use deepconcolic_network::{Operator, Shape};
+use deepconcolic_network::ops::{Select, Window};
+use deepconcolic_network::{Shape, Tensor};
 
 use super::context::{Context, float};
-use super::conv::on_image;
+use super::conv::{Kernel, on_image};
+use super::pool::Spans;
+use super::selection::select;
 use crate::onnx::import::Value;
 use crate::onnx::quote::quote;
 
@@ -62,9 +61,9 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
     let [channels, each, kernel @ ..] = shape.dims() else {
         return Err(format!("weights of shape {shape} are not a convolution's"));
     };
-    if groups == 0 || channels % groups != 0 || !(1..=2).contains(&kernel.len()) {
+    if groups == 0 || channels % groups != 0 || !(1..=3).contains(&kernel.len()) {
         return Err(format!(
-            "weights of shape {shape} in {groups} groups; one and two spatial axes are supported"
+            "weights of shape {shape} in {groups} groups; one to three spatial axes are supported"
         ));
     }
     if kernel.contains(&0) {
@@ -74,7 +73,10 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
     let outputs = each * groups;
     let turned = turn(&weights, *channels, each, groups, kernel.iter().product());
     let input = context.tensor(0)?;
-    let packed: OnceCell<Arc<dyn Operator>> = OnceCell::new();
+    let plain = Kernel::new(outputs, groups, turned, bias);
+    if kernel.len() == 3 {
+        return float(over_volume(context, input, &plain, &kernel)?);
+    }
     let result = on_image(context, input, |context, image, [height, width, c]| {
         let extents = if kernel.len() == 1 {
             vec![width]
@@ -96,19 +98,33 @@ pub fn conv_transpose(context: &mut Context<'_>) -> Outputs {
         let spread = context.add(spread, &[image])?;
         let mut window = Window::new([tall.map_or(1, |axis| axis.kernel), wide.kernel]);
         window.dilations = [tall.map_or(1, |axis| axis.dilation), wide.dilation];
-        // Samples of one size share the operator.
-        let op = if let Some(op) = packed.get() {
-            Arc::clone(op)
-        } else {
-            let bias = bias.clone().unwrap_or_else(|| vec![0.0; outputs]);
-            let op = Conv::new(window, groups, size, outputs, turned.clone(), bias)?;
-            let op: Arc<dyn Operator> = Arc::new(op);
-            Arc::clone(packed.get_or_init(|| op))
-        };
-        let name = context.name.to_owned();
-        context.builder.add_shared(op, &[spread], &name)
+        plain.over(context, spread, size, window)
     })?;
     float(result)
+}
+
+fn over_volume(
+    context: &mut Context<'_>,
+    input: Tensor,
+    plain: &Kernel,
+    kernel: &[usize],
+) -> Result<Tensor, String> {
+    let shape = context.builder.shape(input);
+    let &[samples, channels, ref extents @ ..] = shape.dims() else {
+        return Err(format!("shape {shape} is not a volume"));
+    };
+    if extents.len() != 3 {
+        return Err(format!("shape {shape} is not a volume"));
+    }
+    let axes = axes(context, extents, kernel)?;
+    let mut along = vec![
+        (0..samples).map(Some).collect(),
+        (0..channels).map(Some).collect(),
+    ];
+    along.extend(axes.iter().map(Axis::rows));
+    let spread = select(context, "ConvTranspose", input, &along, 0.0)?;
+    let dilations = axes.iter().map(|axis| axis.dilation).collect();
+    plain.over_volume(context, spread, &Spans::dilated(kernel.to_vec(), dilations))
 }
 
 /// Weights of the plain convolution: outputs before inputs in each group, kernels turned round.

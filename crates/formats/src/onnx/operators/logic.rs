@@ -7,6 +7,7 @@ use super::context::{Context, typed};
 use super::discrete::wrapped;
 use super::rearrange::chosen;
 use super::selection::{select, whole};
+use crate::onnx::dtype::DType;
 use crate::onnx::import::Value;
 use crate::onnx::quote::quote;
 
@@ -269,16 +270,27 @@ pub fn bit_shift(context: &mut Context<'_>) -> Outputs {
     if by.iter().any(|&n| n < 0.0) {
         return Err("a shift by fewer than no bits".into());
     }
-    let sign = if left { 1.0 } else { -1.0 };
-    let factors = by.iter().map(|&n| (sign * n.min(64.0)).exp2());
-    let factors = context.constant(shape.dims(), factors.collect())?;
+    let dtype = context.element_type(1);
+    let bits = dtype
+        .and_then(DType::width)
+        .map_or(64.0, |width| 8.0 * width as f64);
+    let factor = |&n: &f64| {
+        if !left {
+            (-n.min(64.0)).exp2()
+        } else if n < bits {
+            n.exp2()
+        } else {
+            // Nothing is left of a number that is moved out of its type.
+            0.0
+        }
+    };
+    let factors = by.iter().map(factor).collect();
+    let factors = context.constant(shape.dims(), factors)?;
     let moved = context.add(Binary::new(Mul), &[value, factors])?;
     if !left {
         return typed(context.add(Step::Floor, &[moved])?, true);
     }
-    let dtype = context
-        .element_type(1)
-        .ok_or("the type of the numbers is not known")?;
+    let dtype = dtype.ok_or("the type of the numbers is not known")?;
     match (dtype.name().starts_with('u'), dtype.width()) {
         (true, Some(width)) => {
             let around = context.constant(&[], vec![2_f64.powi(8 * width as i32)])?;

@@ -222,6 +222,19 @@ impl Spans {
         Ok(spans)
     }
 
+    /// A window that moves by one, over what is padded already.
+    pub fn dilated(kernel: Vec<usize>, dilations: Vec<usize>) -> Self {
+        let count = kernel.len();
+        Self {
+            kernel,
+            strides: vec![1; count],
+            dilations,
+            before: vec![0; count],
+            after: vec![0; count],
+            ceil: false,
+        }
+    }
+
     /// How many axes.
     pub fn count(&self) -> usize {
         self.kernel.len()

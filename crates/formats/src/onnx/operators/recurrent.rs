@@ -117,14 +117,17 @@ fn unrolled(context: &mut Context<'_>, kind: Kind) -> Outputs {
             output: initial(context, 5, direction, [batch, cell.hidden], by_sample)?,
             cell: initial(context, 6, direction, [batch, cell.hidden], by_sample)?,
         };
+        // What comes from the input does not wait for the step before: one product for all steps.
+        let projected = shared(context, &cell.input, input)?;
+        let lines = context.builder.shape(projected);
         let mut state = start;
         let mut outputs = Vec::with_capacity(steps);
         for step in 0..steps {
             let at = if backward { steps - 1 - step } else { step };
-            let mut along = whole(&shape);
+            let mut along = whole(&lines);
             along[0] = vec![Some(at)];
-            let now = select(context, "Slice", input, &along, 0.0)?;
-            let now = context.add(View::new(Shape::new([batch, size])?), &[now])?;
+            let now = select(context, "Slice", projected, &along, 0.0)?;
+            let now = context.add(View::new(Shape::new(&lines.dims()[1..])?), &[now])?;
             let suffix = match (backwards.len(), direction) {
                 (1, _) => format!("/step{at}"),
                 (_, 0) => format!("/forward/step{at}"),
@@ -278,11 +281,10 @@ impl Cell {
     fn step(
         &self,
         context: &mut Context<'_>,
-        now: Tensor,
+        fresh: Tensor,
         before: State,
         suffix: &str,
     ) -> Result<State, String> {
-        let fresh = shared(context, &self.input, now)?;
         let echo = shared(context, &self.recurrent, before.output)?;
         match self.kind {
             Kind::Plain => {
