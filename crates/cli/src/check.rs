@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deepconcolic::CheckReport;
-use deepconcolic_report::{Busy, Text, json};
+use deepconcolic_report::{Busy, Text, html, json};
 use serde::Serialize;
 
 use crate::arguments::ThreadArguments;
@@ -39,7 +39,8 @@ impl Check {
     pub fn run(&self) -> Outcome {
         let check = || deepconcolic::check(&self.folder, self.model.as_deref());
         let busy = Busy::with(format!("checking {}", self.folder.display()));
-        let report = self.threads.run(check)??;
+        let mut report = self.threads.run(check)??;
+        html::check(&self.folder, &mut report);
         drop(busy);
         let holds = report.holds();
         if self.json {

@@ -6,7 +6,7 @@ use clap::Args;
 use deepconcolic::{Account, CoverageJob, CoverageReport};
 use deepconcolic_criteria::{Criterion, Parameters};
 use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_report::{Busy, Text, json};
+use deepconcolic_report::{Busy, Text, html, json};
 
 use crate::arguments::{
     CoverageGates, DataArguments, DecisionArguments, ModelArguments, ThreadArguments,
@@ -80,6 +80,9 @@ pub struct Coverage {
     /// Write the figures as JSON (`-` for standard output)
     #[arg(long, value_name = "F", help_heading = "Output")]
     json: Option<PathBuf>,
+    /// Write the figures and a report to look at into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     gates: CoverageGates,
     #[command(flatten)]
@@ -136,6 +139,9 @@ impl Coverage {
     }
 
     fn write(&self, report: &CoverageReport) -> Result<(), Failure> {
+        if let Some(folder) = &self.out {
+            html::write_coverage(folder, report, &deepconcolic::command_line())?;
+        }
         let files = [&self.json, &self.save_profile];
         let mut out = exit::output_beside(files.into_iter().flatten().map(PathBuf::as_path));
         match self.json.as_deref() {

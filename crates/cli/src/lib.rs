@@ -14,6 +14,7 @@ mod inspect;
 mod interrupt;
 mod merge;
 mod replay;
+mod report;
 mod resume;
 mod run;
 mod shell;
@@ -61,6 +62,7 @@ enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Check(check::Check),
+    Report(report::Report),
     Suite(suite::Suite),
     Criteria(explain::Criteria),
     Config(config::Config),
@@ -108,6 +110,7 @@ fn start(given: &[OsString]) -> Outcome {
         Command::Replay(replay) => replay.run(),
         Command::Verify(verify) => verify.run(),
         Command::Check(check) => check.run(),
+        Command::Report(report) => report.run(),
         Command::Suite(suite) => suite.run(),
         Command::Criteria(criteria) => criteria.run(),
         Command::Config(config) => config.run(),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use deepconcolic_report::html::{self, ReportRequest};
 use deepconcolic_report::{Look, Saved, form};
 
 use crate::arguments::ThreadArguments;
@@ -43,6 +44,7 @@ impl Merge {
         let summary = self
             .threads
             .run(|| merge.run(&mut |event| tell_notes(&event)))??;
+        html::write(&self.out, &ReportRequest::default())?;
         let saved = Saved {
             summary: &summary,
             folder: Some(&self.out),

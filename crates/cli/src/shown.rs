@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use deepconcolic::{Cancel, Error, Event, GateSummary, Listener, Session, Stop, Summary};
+use deepconcolic_report::html::{self, ReportRequest};
 use deepconcolic_report::{ALL as FORMS, Form, Look, Saved, form, gate_line};
 
 use crate::arguments::ThreadArguments;
@@ -63,6 +64,7 @@ impl ShownArguments {
                 tell(format_args!("{}", resume_hint(folder)));
             }
         })?;
+        html::write(folder, &ReportRequest::default())?;
         let saved = Saved {
             summary: &summary,
             folder: Some(folder),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deepconcolic::VerifyJob;
+use deepconcolic_report::html::{self, ReportRequest};
 use deepconcolic_report::{Busy, Text, json};
 
 use crate::arguments::{ModelArguments, ThreadArguments};
@@ -49,6 +50,7 @@ impl Verify {
         // Before anything is printed: whoever reads the first line may close the pipe.
         if let Some(folder) = &self.out {
             answer.write(folder)?;
+            html::write(folder, &ReportRequest::default())?;
         }
         if self.json {
             json(&answer, &mut exit::output())?;

@@ -22,6 +22,7 @@ pub struct Dataset {
     elements: Arc<Elements>,
     labels: Option<Labels>,
     class_names: Option<Arc<[String]>>,
+    feature_names: Option<Arc<[String]>>,
 }
 
 /// What is known of every sample.
@@ -100,6 +101,7 @@ impl Dataset {
             elements: Arc::new(elements),
             labels: None,
             class_names: None,
+            feature_names: None,
         })
     }
 
@@ -141,6 +143,13 @@ impl Dataset {
     #[must_use]
     pub fn with_class_names(mut self, names: Vec<String>) -> Self {
         self.class_names = Some(names.into());
+        self
+    }
+
+    /// The same samples, with the name of value `i` of each at index `i`.
+    #[must_use]
+    pub fn with_feature_names(mut self, names: Vec<String>) -> Self {
+        self.feature_names = Some(names.into());
         self
     }
 
@@ -208,6 +217,11 @@ impl Dataset {
     /// The name of every class, when the data name them; label `i` is the class at index `i`.
     pub fn class_names(&self) -> Option<&[String]> {
         self.class_names.as_deref()
+    }
+
+    /// The name of every value of a sample, when the data name them.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
     /// The path the data come from.

@@ -102,6 +102,7 @@ pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
 pub use folder::kept::{KEPT_DATA, KEPT_MODEL};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
+pub use folder::saved_run::SavedRun;
 pub use gate::{Account, Adversarial, Counts, FailOn, FailUnder, Gates};
 pub use inspect::{HiddenLayer, InputReport, Inspection, TensorReport};
 pub use job::{Job, Radius, STRATEGIES, SeedRequest};
@@ -112,10 +113,10 @@ pub use replay::coverage_change::CoverageChange;
 pub use replay::{Replay, ReplayReport};
 pub use session::{Cancel, Listener, Resumption, Session};
 pub use settings::{
-    CriterionSettings, DataSettings, DomainSettings, LipschitzName, ModelSettings, RequirementText,
-    ScopeName, SeedChoice, Settings, Shapes,
+    CriterionSettings, DataNames, DataSettings, DomainSettings, LipschitzName, ModelSettings,
+    RequirementText, ScopeName, SeedChoice, Settings, Shapes,
 };
 pub use suite::{
     EXPORTS, ExportForm, Exported, MINIMAL, MinimalSuite, SuiteExport, SuiteMinimisation,
 };
-pub use verify::{AnswerFindings, Verification, VerifyJob};
+pub use verify::{AnswerFindings, AnswerRecord, BoxEnds, Verification, VerifyJob};

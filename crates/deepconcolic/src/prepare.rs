@@ -18,8 +18,8 @@ use crate::folder::{paths, profile_file, region_file};
 use crate::job::{Job, Radius, SeedRequest};
 use crate::session::Timetable;
 use crate::settings::{
-    DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes, hash_samples,
-    hash_values,
+    DataNames, DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes,
+    hash_samples, hash_values,
 };
 use crate::{
     criterion, memory, model, model_inputs, oracle, plan, requirements, samples, two_inputs,
@@ -183,6 +183,7 @@ impl Job {
             data: self.data.clone(),
             samples: data.len(),
             data_sha256: hash_samples(&data),
+            names: DataNames::of(&data),
             criterion: criteria.as_ref().map(|_| names.join(",")),
             requirements: written,
             profile_data: profile_words.as_ref().and(self.profile.clone()),

@@ -390,6 +390,32 @@ impl Shapes {
     }
 }
 
+/// What data call classes and features: index `i` is class or feature `i`; empty where they have no names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DataNames {
+    /// Of classes.
+    pub classes: Vec<String>,
+    /// Of the values of a sample.
+    pub features: Vec<String>,
+}
+
+impl DataNames {
+    /// Those of data.
+    pub fn of(samples: &Samples) -> Self {
+        let data = samples.dataset();
+        let list = |names: Option<&[String]>| names.unwrap_or_default().to_vec();
+        Self {
+            classes: list(data.class_names()),
+            features: list(data.feature_names()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Everything that decides what a run does, budgets and threads apart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
@@ -409,6 +435,9 @@ pub struct Settings {
     pub samples: usize,
     /// SHA-256 of the samples and labels as they are used.
     pub data_sha256: String,
+    /// What the data call classes and features.
+    #[serde(default, skip_serializing_if = "DataNames::is_empty")]
+    pub names: DataNames,
     /// The criterion, unless there is a requirement file.
     pub criterion: Option<String>,
     /// The requirement file.

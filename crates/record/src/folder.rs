@@ -91,6 +91,11 @@ impl RunFolder {
         Ok((settings, entries.iter().map(|entry| entry.seconds).sum()))
     }
 
+    /// The steps that the journal of a run recorded, whether or not somebody works on it. Nothing is changed.
+    pub fn steps(path: &Path) -> Result<Vec<JournalEntry>, ArchiveError> {
+        Journal::read(&path.join(JOURNAL)).map(|(_, entries)| entries)
+    }
+
     /// The folder's name.
     pub fn path(&self) -> &Path {
         &self.path

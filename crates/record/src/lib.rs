@@ -32,7 +32,7 @@ pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
 pub use slopes::{ConstantCounts, SlopeSummary, changes, constants, csv};
 pub use suite::SuiteTable;
 pub use summary::{
-    AdversarialSummary, Baseline, ClassSummary, CriterionSummary, Executions, GateSummary,
-    LayerSummary, ModelSummary, NearestAdversarialSummary, PropertySummary, RequirementSummary,
-    Spread, Summary, TestSummary, Times,
+    AdversarialSummary, AskedSummary, Baseline, ClassSummary, CriterionSummary, Executions,
+    GateSummary, LayerControls, LayerSummary, ModelSummary, NearestAdversarialSummary,
+    PropertySummary, RequirementSummary, RowGroup, Spread, Summary, TestSummary, Times,
 };

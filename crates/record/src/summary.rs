@@ -62,6 +62,9 @@ pub struct Summary {
     /// Of several criteria on one suite: how the requirements of each ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionSummary>,
+    /// What the rows of `requirements.npz` stand for; empty for pairs of neurons, whose rows say it themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<RowGroup>,
     /// For the criterion lipschitz: the regions, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lipschitz: Vec<SlopeSummary>,
@@ -281,7 +284,7 @@ impl Spread {
 }
 
 /// Controls: what else covers how much.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Baseline {
     /// As many inputs drawn from the search region.
     #[serde(serialize_with = "finite::option")]
@@ -293,6 +296,39 @@ pub struct Baseline {
     pub data_coverage: Option<f64>,
     /// How many inputs of the data were run for that.
     pub data_inputs: usize,
+    /// What they cover, in the order of `layers`; empty where nothing was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerControls>,
+}
+
+/// Requirements of one layer that the controls cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerControls {
+    /// As many inputs drawn from the search region.
+    pub random: usize,
+    /// The user's data alone.
+    pub data: usize,
+}
+
+/// What rows of `requirements.npz` stand for, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowGroup {
+    /// The hidden layer whose neurons they are about; none for requirements on the network as a whole.
+    pub layer: Option<String>,
+    /// How many rows there are: for each neuron of the layer as many as for any other.
+    pub rows: usize,
+    /// What rows that are about no layer ask, the first 2,000 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedSummary>,
+}
+
+/// What a requirement that is about no layer asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedSummary {
+    /// What a person calls it.
+    pub name: String,
+    /// Whether it is a property: a test refutes it, and none is wanted.
+    pub property: bool,
 }
 
 /// Seconds of a run.

@@ -7,6 +7,7 @@ mod check;
 mod coverage;
 mod evaluation;
 mod gate;
+pub mod html;
 mod inspection;
 mod minimal_suite;
 mod pictures;

@@ -95,7 +95,13 @@ impl Reporter for Text {
             if self.1.pictures {
                 pictures::show(out, folder, saved.summary, self.1.width)?;
             }
-            writeln!(out, "saved in {}", folder.display())?;
+            let page = folder.join("index.html");
+            writeln!(
+                out,
+                "saved in {}; to look at: {}",
+                folder.display(),
+                page.display()
+            )?;
             writeln!(
                 out,
                 "next: {}",

@@ -5,6 +5,7 @@ mod commands;
 mod coverage;
 mod inputs;
 mod readme;
+mod report;
 mod run;
 mod schemas;
 mod second_checker;

@@ -53,11 +53,14 @@ impl Format for Csv {
             let Some(row) = rows.next()? else { break };
             table.push(&columns, &row, &rows)?;
         }
-        let dataset = Dataset::new(
+        let mut dataset = Dataset::new(
             path,
             &[columns.features()],
             Elements::F32(table.values.into()),
         )?;
+        if columns.named {
+            dataset = dataset.with_feature_names(columns.feature_names(&first));
+        }
         match columns.label {
             Some(_) => labels::attach(dataset, &table.labels),
             None => Ok(dataset),

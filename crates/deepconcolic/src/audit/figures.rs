@@ -78,8 +78,8 @@ fn slope_baseline(
             .then(|| random_share(slopes))
             .flatten(),
         random_inputs: claimed.random_inputs,
-        data_coverage: None,
         data_inputs: claimed.data_inputs,
+        ..Baseline::default()
     };
     let (Some(data), true) = (&origins.data, claimed.data_inputs > 0) else {
         return Ok((found, opened.summary.accuracy));
@@ -103,12 +103,7 @@ fn baseline(
 ) -> Result<(Baseline, Option<f64>), Error> {
     let claimed = &opened.summary.baseline;
     let is_measured = claimed.random_coverage.is_some() || claimed.data_coverage.is_some();
-    let mut found = Baseline {
-        random_coverage: None,
-        random_inputs: 0,
-        data_coverage: None,
-        data_inputs: 0,
-    };
+    let mut found = Baseline::default();
     if !is_measured {
         report
             .unverified
@@ -125,7 +120,7 @@ fn baseline(
     let drawn = claimed.random_inputs.min(tests);
     let limits = Limits::default();
     let (random, _) = controls.random(&opened.space, &opened.seeds, drawn, rng_seed, &limits);
-    found.random_coverage = (drawn > 0).then_some(random);
+    found.random_coverage = (drawn > 0).then_some(random.share);
     found.random_inputs = drawn;
     if drawn < tests {
         report.unverified.push(
@@ -142,13 +137,17 @@ fn baseline(
     let Some(data) = &origins.data else {
         found.data_coverage = claimed.data_coverage;
         found.data_inputs = claimed.data_inputs;
+        found.layers.clone_from(&claimed.layers);
         return Ok((found, opened.summary.accuracy));
     };
     let inputs = samples::inputs(data, &opened.decision)?;
     let maximum = data.len().min(CONTROL);
     let len = claimed.data_inputs.clamp(1, maximum);
-    let (coverage, answers, _) = controls.data(&inputs, len, &limits);
-    found.data_coverage = Some(coverage);
+    let (covered, answers, _) = controls.data(&inputs, len, &limits);
+    found.data_coverage = Some(covered.share);
+    if drawn > 0 {
+        found.layers = random.beside(&covered);
+    }
     found.data_inputs = len;
     if len < maximum {
         report.unverified.push(

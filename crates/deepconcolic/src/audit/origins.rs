@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::folder::{self, fingerprints, region_file};
 use crate::samples;
 use crate::settings::{
-    DomainSettings, SeedChoice, Settings, Shapes, hash_samples, hash_text, hash_values,
+    DataNames, DomainSettings, SeedChoice, Settings, Shapes, hash_samples, hash_text, hash_values,
 };
 
 /// Data of the run that were found again, and what follows from them.
@@ -82,7 +82,7 @@ fn data(opened: &Opened, report: &mut RunFindings) -> Option<Samples> {
     let same = same(found, &name, Some(&settings.data_sha256), report);
     if same.is_none() {
         let about = "the seeds are the data rows named and the first that the network gets right \
-             (settings.seeds, tests.misclassified); accuracy; baseline.data_coverage; samples, data_sha256 \
+             (settings.seeds, tests.misclassified); accuracy; baseline.data_coverage and baseline.layers; names of classes and features; samples, data_sha256 \
              and means of the settings";
         report.unverified.push(format!("without the data: {about}"));
         if settings.domain.given.is_none() {
@@ -164,6 +164,9 @@ fn from_data(
         settings, seeds, ..
     } = opened;
     report.compare(RUN, "settings.samples", settings.samples, data.len());
+    if settings.names != DataNames::of(data) {
+        report.differs(RUN, "settings.names", "other names", "those of the data");
+    }
     let found: Vec<usize> = (0..choice.seeds.len())
         .map(|s| choice.seeds.index(s))
         .collect();

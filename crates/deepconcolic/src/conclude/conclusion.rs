@@ -467,12 +467,7 @@ impl Ended<'_> {
     /// seconds in the audit. Left out when the user wants an end.
     fn controls(&self, tests: usize, each: f64) -> Result<(Baseline, Option<Answers>), Error> {
         let prepared = self.prepared;
-        let mut baseline = Baseline {
-            random_coverage: None,
-            random_inputs: 0,
-            data_coverage: None,
-            data_inputs: 0,
-        };
+        let mut baseline = Baseline::default();
         if self.limits.is_interrupted() {
             return Ok((baseline, None));
         }
@@ -502,14 +497,17 @@ impl Ended<'_> {
         let (space, seeds) = (&prepared.space, &prepared.seeds);
         let rng_seed = prepared.settings.rng_seed;
         let (random, inputs) = controls.random(space, seeds, wanted, rng_seed, &limits);
-        baseline.random_coverage = (inputs > 0).then_some(random);
+        baseline.random_coverage = (inputs > 0).then_some(random.share);
         baseline.random_inputs = inputs;
         let limits = self.limits_for_control(1.0);
         let data = samples::inputs(&prepared.data, &prepared.decision)?;
         let wanted = prepared.data.len().min(CONTROL).min(affordable(&limits));
         let (data, answers, inputs) = controls.data(&data, wanted, &limits);
-        baseline.data_coverage = (inputs > 0).then_some(data);
+        baseline.data_coverage = (inputs > 0).then_some(data.share);
         baseline.data_inputs = inputs;
+        if baseline.random_inputs > 0 && inputs > 0 {
+            baseline.layers = random.beside(&data);
+        }
         Ok((baseline, (inputs > 0).then_some(answers)))
     }
 }

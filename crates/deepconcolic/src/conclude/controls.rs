@@ -4,6 +4,7 @@ use deepconcolic_campaign::{Answers, Inputs, Limits, Measurement, Scatter, Seeds
 use deepconcolic_criteria::{Decision, Family, Group, Truth};
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_network::{BitSet, Network};
+use deepconcolic_record::LayerControls;
 
 /// Most inputs of the data that are run for comparison.
 pub const CONTROL: usize = 10_000;
@@ -17,7 +18,7 @@ pub struct Controls<'a> {
 }
 
 impl Controls<'_> {
-    /// The share of requirements that so many random inputs of the search region cover, or as many as there is time
+    /// What so many random inputs of the search region cover, or as many as there is time
     /// for, and how many those are.
     pub fn random(
         &self,
@@ -26,7 +27,7 @@ impl Controls<'_> {
         inputs: usize,
         rng_seed: u64,
         limits: &Limits<'_>,
-    ) -> (f64, usize) {
+    ) -> (Reached, usize) {
         let random = Scatter::new(space, seeds, inputs, rng_seed);
         let mut drawn = vec![0.0; inputs * self.network.input_elements()];
         random.gather(&(0..inputs).collect::<Vec<_>>(), &mut drawn);
@@ -35,8 +36,8 @@ impl Controls<'_> {
         let families = [self.family];
         let (network, decision) = (self.network, self.decision);
         let measured = measure_within(network, &random, &families, decision, &together, limits);
-        let share = share(self.family.groups(), &measured.covered[0]);
-        (share, measured.inputs)
+        let reached = Reached::of(self.family.groups(), &measured.covered[0]);
+        (reached, measured.inputs)
     }
 
     /// What the network says of the first so many inputs of the data, or of as many as there is time for, and how many
@@ -51,17 +52,17 @@ impl Controls<'_> {
         (measured.answers, measured.inputs)
     }
 
-    /// The share of requirements that the first so many inputs of the data cover, or as many as there is time for;
+    /// What the first so many inputs of the data cover, or as many as there is time for;
     /// what the network says of them, and how many they are.
     pub fn data(
         &self,
         inputs: &dyn Inputs,
         len: usize,
         limits: &Limits<'_>,
-    ) -> (f64, Answers, usize) {
+    ) -> (Reached, Answers, usize) {
         let measured = self.measure(&[self.family], inputs, len, limits);
-        let share = share(self.family.groups(), &measured.covered[0]);
-        (share, measured.answers, measured.inputs)
+        let reached = Reached::of(self.family.groups(), &measured.covered[0]);
+        (reached, measured.answers, measured.inputs)
     }
 
     fn measure(
@@ -97,12 +98,37 @@ impl Inputs for First<'_> {
     }
 }
 
-fn share(groups: &[Group], covered: &[BitSet]) -> f64 {
-    let total: usize = groups.iter().map(Group::total).sum();
-    let done: usize = groups
-        .iter()
-        .zip(covered)
-        .map(|(group, covered)| covered.count_without(&group.not_required))
-        .sum();
-    done as f64 / total.max(1) as f64
+/// Requirements that some inputs cover.
+pub struct Reached {
+    /// Their share of all.
+    pub share: f64,
+    /// How many there are by layer, in the order in which layers come first.
+    layers: Vec<(Option<usize>, usize)>,
+}
+
+impl Reached {
+    fn of(groups: &[Group], covered: &[BitSet]) -> Self {
+        let mut layers: Vec<(Option<usize>, usize)> = Vec::new();
+        for (group, covered) in groups.iter().zip(covered) {
+            let done = covered.count_without(&group.not_required);
+            match layers.iter_mut().find(|(layer, _)| *layer == group.layer) {
+                Some((_, known)) => *known += done,
+                None => layers.push((group.layer, done)),
+            }
+        }
+        let total: usize = groups.iter().map(Group::total).sum();
+        let done: usize = layers.iter().map(|(_, done)| done).sum();
+        Self {
+            share: done as f64 / total.max(1) as f64,
+            layers,
+        }
+    }
+
+    /// What both controls cover, layer by layer.
+    pub fn beside(&self, data: &Self) -> Vec<LayerControls> {
+        let pairs = self.layers.iter().zip(&data.layers);
+        pairs
+            .map(|(&(_, random), &(_, data))| LayerControls { random, data })
+            .collect()
+    }
 }

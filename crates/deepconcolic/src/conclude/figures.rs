@@ -8,10 +8,10 @@ use deepconcolic_check::Audit;
 use deepconcolic_criteria::{Decision, Family, Group, Polarity};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::{
-    AdversarialSummary, Baseline, ClassSummary, ConstantCounts, CriterionSummary, Executions,
-    LayerSummary, ModelSummary, NearestAdversarialTable, PropertySummary, RequirementSummary,
-    RequirementTable, SlopeSummary, Spread, State, SuiteTable, Summary, TestSummary, Times,
-    changes, constants,
+    AdversarialSummary, AskedSummary, Baseline, ClassSummary, ConstantCounts, CriterionSummary,
+    Executions, LayerSummary, ModelSummary, NearestAdversarialTable, PropertySummary,
+    RequirementSummary, RequirementTable, RowGroup, SlopeSummary, Spread, State, SuiteTable,
+    Summary, TestSummary, Times, changes, constants,
 };
 use serde_json::Value;
 
@@ -120,6 +120,7 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         resolved: part(covered + refuted, apart.refuted + apart.proven),
         layers: layers(network, groups, &audit.covered, &infeasible),
         criteria: criteria(facts, &infeasible),
+        rows: rows(facts),
         lipschitz: facts.slopes.to_vec(),
         constants: curve(facts.slopes),
         classes: classes(decision, suite),
@@ -222,6 +223,39 @@ fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<Pro
     }
     counts.open = counts.total.saturating_sub(counts.refuted + counts.proven);
     (counts.total > 0).then_some(counts)
+}
+
+/// Most requirements that are about no layer and are named one by one.
+const NAMED: usize = 2000;
+
+/// What the rows of the table of requirements stand for; rows of pairs say it themselves.
+fn rows(facts: &ConclusionInputs<'_>) -> Vec<RowGroup> {
+    let (network, family) = (facts.network, facts.family);
+    if family.pairs().is_some() {
+        return Vec::new();
+    }
+    let groups = family.groups().iter().enumerate();
+    let row_group = |(number, group): (usize, &Group)| RowGroup {
+        layer: group
+            .layer
+            .map(|layer| network.layers()[layer].name().to_owned()),
+        rows: group.slots(),
+        asked: match group.layer {
+            Some(_) => Vec::new(),
+            None => (0..group.slots().min(NAMED))
+                .map(|slot| asked(facts, number, slot))
+                .collect(),
+        },
+    };
+    groups.map(row_group).collect()
+}
+
+fn asked(facts: &ConclusionInputs<'_>, group: usize, slot: usize) -> AskedSummary {
+    let polarity = polarity_of(facts.settings, facts.family, group, slot);
+    AskedSummary {
+        name: facts.family.label(group, slot),
+        property: polarity == Polarity::Property,
+    }
 }
 
 /// In how many regions constants are refuted or proven, where that changes.

@@ -8,6 +8,7 @@ pub mod kept;
 pub mod paths;
 pub mod profile_file;
 pub mod region_file;
+pub mod saved_run;
 
 /// The suite.
 pub const SUITE: &str = "suite.npz";

@@ -83,13 +83,15 @@ pub struct AnswerRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoxEnds {
+    /// Lowest values.
     pub lower: Vec<f64>,
+    /// Highest values.
     pub upper: Vec<f64>,
 }
 
 impl BoxEnds {
     /// Of all boxes of a property; none if there is none.
-    pub fn of(asked: &PropertyQuestion<'_>) -> Option<Self> {
+    pub(crate) fn of(asked: &PropertyQuestion<'_>) -> Option<Self> {
         (!asked.is_vacuous()).then(|| Self {
             lower: asked.region.lower.clone(),
             upper: asked.region.upper.clone(),
@@ -106,8 +108,13 @@ pub struct Contents<'a> {
 }
 
 impl AnswerRecord {
+    /// What its file is called.
+    pub const FILE: &str = RECORD;
+    /// What the counterexample beside it is called, if there is one.
+    pub const COUNTEREXAMPLE: &str = COUNTEREXAMPLE;
+
     /// The layout and the program of today.
-    pub fn written_by() -> (u32, String) {
+    pub(crate) fn written_by() -> (u32, String) {
         (
             SCHEMA,
             concat!("deepconcolic ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -115,7 +122,7 @@ impl AnswerRecord {
     }
 
     /// The hash of everything but itself.
-    pub fn seal(&self) -> Result<String, Error> {
+    pub(crate) fn seal(&self) -> Result<String, Error> {
         let unsealed = Self {
             sha256: String::new(),
             ..self.clone()
@@ -146,7 +153,7 @@ impl AnswerRecord {
 
     /// Fills in the hashes and writes the folder. What an earlier answer left there goes first, and the
     /// record comes last: a folder with a record is complete.
-    pub fn write(mut self, folder: &Path, contents: &Contents<'_>) -> Result<(), Error> {
+    pub(crate) fn write(mut self, folder: &Path, contents: &Contents<'_>) -> Result<(), Error> {
         fs::create_dir_all(folder).map_err(|e| unwritable(folder, &e))?;
         let names = [RECORD, CERTIFICATE, COUNTEREXAMPLE].into_iter();
         for name in names.chain(PROPERTIES) {

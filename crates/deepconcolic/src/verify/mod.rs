@@ -7,3 +7,4 @@ pub mod question;
 
 pub use check::AnswerFindings;
 pub use decide::{Verification, VerifyJob};
+pub use folder::{AnswerRecord, BoxEnds};

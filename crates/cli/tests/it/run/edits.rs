@@ -52,6 +52,9 @@ struct Edited {
 impl Edited {
     fn new(run: Left) -> Self {
         assert_holds(&run);
+        // The pages follow from the other files and would differ at every edit: what is noticed here is noticed
+        // without them.
+        without_report(&run.0);
         let mut files = Vec::new();
         collect(&run.0, &mut files);
         files.sort();
@@ -122,6 +125,20 @@ impl Edited {
         *summary.pointer_mut(pointer).unwrap() = value;
         self.write(&summary);
         self.reseal();
+    }
+}
+
+/// Removes the files of the report.
+fn without_report(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let beside = ["style.css", "report.js", "junit.xml", "summary.md"];
+        if name == "pictures" {
+            fs::remove_dir_all(&path).unwrap();
+        } else if name.ends_with(".html") || beside.contains(&name) {
+            fs::remove_file(&path).unwrap();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `run` and `replay` from outside: what is written holds under arithmetic of the tests' own, comes out
 //! the same however often the process is killed, and what cannot be done is refused with a reason.
 
-mod bed;
+pub mod bed;
 mod contract;
 mod decisions;
 mod disk;

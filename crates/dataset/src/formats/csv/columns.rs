@@ -77,6 +77,14 @@ impl Columns {
         }
     }
 
+    /// What the row of names calls the columns that are values.
+    pub(super) fn feature_names(&self, first: &StringRecord) -> Vec<String> {
+        let named = first.iter().enumerate();
+        let others = [self.label, self.index];
+        let features = named.filter(|&(column, _)| !others.contains(&Some(column)));
+        features.map(|(_, name)| name.to_owned()).collect()
+    }
+
     /// How many columns are values.
     pub(super) fn features(&self) -> usize {
         let others = [self.label, self.index];

@@ -1,0 +1,365 @@
+//! `index.html`: what a person wants to know first, then how it came about; every number leads to its evidence.
+
+use std::path::Path;
+
+use deepconcolic_record::LayerSummary;
+use maud::{Markup, html};
+
+use super::gallery;
+use super::number::{count, percent, plural, share, short};
+use super::page::{Links, Page, behind, command};
+use super::plots;
+use super::svg::{Bar, Meaning, bar_words, bars};
+use super::view::{Adversarial, Layer, View};
+use super::words;
+
+/// Most bars that are drawn; the table has all layers.
+const BARS: usize = 40;
+/// Adversarial inputs on the first page.
+const NEAREST: usize = 3;
+
+/// The first page.
+pub fn page(view: &View, links: &Links<'_>, compared: bool) -> Page {
+    Page {
+        name: "index".into(),
+        title: "Summary".into(),
+        listed: true,
+        body: html! {
+            (heading(view))
+            p class="headline" { (words::headline(view)) }
+            (gates(view))
+            @if !view.run.summary.criteria.is_empty() { (criteria(view)) }
+            @else if !looks_for_largest(view) { (layers(view, links)) }
+            (nearest(view, links))
+            section class="not-claimed" {
+                h2 { "What this does not say" }
+                @for sentence in words::not_claimed(view) { p { (sentence) } }
+            }
+            (plots::growth(view))
+            (plots::safety(view, links))
+            (plots::slopes(view))
+            (plots::pairs(view))
+            (plots::mistakes(view, links))
+            (table(view, links))
+            (notes(view))
+            (recheck(view, links, compared))
+        },
+    }
+}
+
+/// The title of a report.
+pub fn title(view: &View) -> String {
+    format!("{} of {}", criterion(view), model(view))
+}
+
+/// The model's file, without its folder.
+pub fn model(view: &View) -> String {
+    let path = Path::new(&view.run.summary.model.path);
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn criterion(view: &View) -> String {
+    let name = &view.run.summary.criterion;
+    let file = Path::new(name)
+        .file_name()
+        .filter(|_| view.run.settings.requirements.is_some());
+    file.map_or_else(|| name.clone(), |file| file.to_string_lossy().into_owned())
+}
+
+/// Whether no constant was asked about: then nothing is refuted or proven, and the bounds say it all.
+fn looks_for_largest(view: &View) -> bool {
+    let regions = &view.run.summary.lipschitz;
+    !regions.is_empty() && regions.iter().all(|region| region.constant.is_none())
+}
+
+fn heading(view: &View) -> Markup {
+    let summary = &view.run.summary;
+    let data = view.run.settings.data.data.display().to_string();
+    let data = Path::new(&data)
+        .file_name()
+        .map_or_else(|| data.clone(), |n| n.to_string_lossy().into_owned());
+    let decision = summary.decision.map(|rule| rule.words());
+    html! {
+        h1 { (model(view)) span class="criterion" { (criterion(view)) } }
+        p class="facts" {
+            span { "data " b { (data) } }
+            @match summary.radius {
+                Some(radius) => span { "radius " b { (short(radius)) } " " (words::norm(&summary.norm)) },
+                None => span { "distances " b { (words::norm(&summary.norm)) } },
+            }
+            span { "domain " b { (summary.domain) } }
+            @if let Some(accuracy) = summary.accuracy { span { "accuracy " b { (share(accuracy)) } } }
+            @if let Some(decision) = decision { span { "decision " b { (decision) } } }
+            span { (summary.date) }
+        }
+    }
+}
+
+fn gates(view: &View) -> Markup {
+    let gates = &view.run.summary.gates;
+    html! {
+        @if !gates.is_empty() {
+            ul class="gates" {
+                @for gate in gates {
+                    li {
+                        @if gate.passes { span class="pass" { "PASS" } } @else { span class="fail" { "FAIL" } }
+                        code { (gate.gate) } " " (gate.reason)
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn layers(view: &View, links: &Links<'_>) -> Markup {
+    let names = names(view);
+    let shown: Vec<Bar> = view
+        .layers
+        .iter()
+        .take(BARS)
+        .map(|layer| bar(view, layer, links, names))
+        .collect();
+    let baseline = &view.run.summary.baseline;
+    html! {
+        section class="layers" {
+            (bars(&shown, if view.is_property() { Meaning::Property } else { Meaning::Goal }))
+            p class="key" {
+                @if view.is_property() {
+                    span { i class="mark bad" {} " refuted" }
+                    span { i class="mark met" {} " proven" }
+                } @else {
+                    span { i class="mark met" {} " covered" }
+                    span { i class="mark impossible" {} " proven impossible" }
+                }
+                span { i class="mark open" {} " open" }
+                @if let Some(random) = baseline.random_coverage {
+                    span { i class="mark random" {} " " (plural(baseline.random_inputs, "random input", "random inputs")) ": " (share(random)) }
+                }
+                @if let Some(data) = baseline.data_coverage {
+                    span { i class="mark data" {} " the data (" (count(baseline.data_inputs)) "): " (share(data)) }
+                }
+                @if view.layers.len() > BARS { span { (count(view.layers.len() - BARS)) " more layers in the table below" } }
+            }
+        }
+    }
+}
+
+/// Bars of several criteria, each for itself: goals and properties are not mixed.
+fn criteria(view: &View) -> Markup {
+    html! {
+        section class="layers" {
+            @for criterion in &view.run.summary.criteria {
+                @let is_property = criterion.properties.is_some();
+                @let names = if is_property { PROPERTY } else { GOAL };
+                h3 { (criterion.criterion) }
+                (bars(
+                    &criterion.layers.iter().map(|layer| plain_bar(layer, names, is_property)).collect::<Vec<_>>(),
+                    if is_property { Meaning::Property } else { Meaning::Goal },
+                ))
+            }
+            p class="key" {
+                span { i class="mark met" {} " covered, or proven" }
+                span { i class="mark impossible" {} " proven impossible" }
+                span { i class="mark bad" {} " refuted" }
+                span { i class="mark open" {} " open" }
+            }
+        }
+    }
+}
+
+/// A bar without what random inputs and the data reach, which is counted over all criteria.
+fn plain_bar(layer: &LayerSummary, names: [&str; 3], is_property: bool) -> Bar {
+    let counts = bar_words(layer.covered, layer.infeasible, layer.unresolved, names);
+    let feasible = layer.total.saturating_sub(layer.infeasible);
+    Bar {
+        name: layer.name.clone(),
+        link: None,
+        total: layer.total,
+        met: layer.covered,
+        impossible: layer.infeasible,
+        open: layer.unresolved,
+        random: None,
+        data: None,
+        words: if is_property {
+            counts
+        } else {
+            format!("{} · {counts}", percent(layer.covered, feasible))
+        },
+    }
+}
+
+const GOAL: [&str; 3] = ["covered", "impossible", "open"];
+const PROPERTY: [&str; 3] = ["refuted", "proven", "open"];
+
+/// The words for met, impossible and open.
+pub fn names(view: &View) -> [&'static str; 3] {
+    match (view.is_mixed(), view.is_property()) {
+        (true, _) => ["covered or refuted", "impossible or proven", "open"],
+        (false, true) => PROPERTY,
+        (false, false) => GOAL,
+    }
+}
+
+fn bar(view: &View, layer: &Layer, links: &Links<'_>, names: [&str; 3]) -> Bar {
+    let s = &layer.summary;
+    let feasible = s.total.saturating_sub(s.infeasible);
+    let counts = bar_words(s.covered, s.infeasible, s.unresolved, names);
+    let words = if view.is_property() || view.is_mixed() {
+        counts
+    } else {
+        format!("{} · {counts}", percent(s.covered, feasible))
+    };
+    Bar {
+        name: s.name.clone(),
+        link: layer.neurons.as_ref().map(|_| links.page(&layer.page)),
+        total: s.total,
+        met: s.covered,
+        impossible: s.infeasible,
+        open: s.unresolved,
+        random: layer.random,
+        data: layer.data,
+        words,
+    }
+}
+
+fn nearest(view: &View, links: &Links<'_>) -> Markup {
+    html! {
+        @if !view.adversarial.is_empty() {
+            section {
+                h2 { "Nearest adversarial inputs" }
+                div class="cards" {
+                    @for adversarial in shown(view) {
+                        (gallery::card(view, adversarial, links, gallery::Where::FirstPage))
+                    }
+                }
+                p class="below" { a href=(links.page("adversarial")) { "All " (count(view.adversarial.len())) " in the gallery" } }
+            }
+        }
+    }
+}
+
+/// The nearest of different seeds, as far as there are any: of one seed they are much alike.
+fn shown(view: &View) -> Vec<&Adversarial> {
+    let mut shown: Vec<&Adversarial> = Vec::new();
+    for again in [false, true] {
+        for adversarial in &view.adversarial {
+            let is_shown = |known: &&Adversarial| known.source == adversarial.source;
+            let same_seed = shown.iter().any(|known| known.root == adversarial.root);
+            if shown.len() < NEAREST && (again || !same_seed) && !shown.iter().any(is_shown) {
+                shown.push(adversarial);
+            }
+        }
+    }
+    shown
+}
+
+/// Every layer with its counts.
+fn table(view: &View, links: &Links<'_>) -> Markup {
+    let names = names(view);
+    let has_share = !view.is_property() && !view.is_mixed();
+    let total = &view.run.summary.requirements;
+    let per = |part: Option<usize>| part.map_or_else(|| "–".to_owned(), count);
+    html! {
+        section {
+            h2 { "Layers" }
+            div class="scroll" {
+                table class="sortable numbers" {
+                    thead { tr {
+                        th scope="col" { "layer" }
+                        th scope="col" { "required" }
+                        @for name in names { th scope="col" { (name) } }
+                        @if has_share { th scope="col" { "coverage" } }
+                        th scope="col" { "random" }
+                        th scope="col" { "data" }
+                    } }
+                    tbody {
+                        @for layer in &view.layers {
+                            @let s = &layer.summary;
+                            tr {
+                                th scope="row" {
+                                    @if layer.neurons.is_some() { a href=(links.page(&layer.page)) { (s.name) } } @else { (s.name) }
+                                }
+                                td { (count(s.total)) }
+                                td { (count(s.covered)) }
+                                td { (count(s.infeasible)) }
+                                td { (count(s.unresolved)) }
+                                @if has_share { td { (percent(s.covered, s.total.saturating_sub(s.infeasible))) } }
+                                td { (per(layer.random)) }
+                                td { (per(layer.data)) }
+                            }
+                        }
+                    }
+                    tfoot { tr {
+                        th scope="row" { "all" }
+                        td { (count(total.total)) }
+                        td { (count(total.covered)) }
+                        td { (count(total.infeasible)) }
+                        td { (count(total.unresolved)) }
+                        @if has_share { td { (percent(total.covered, total.total.saturating_sub(total.infeasible))) } }
+                        td {} td {}
+                    } }
+                }
+            }
+            @if has_share {
+                p class="small" { "Coverage is of what is not proven impossible." }
+            }
+            @if total.fragile > 0 {
+                p class="small" { (count(total.fragile)) " of the " (names[0]) " ones only within the margin of rounding (fragile)." }
+            }
+            @if !view.named.is_empty() {
+                p { a href=(links.page("requirements")) { "All " (count(view.named.len())) " requirements, one by one" } }
+            }
+        }
+    }
+}
+
+fn notes(view: &View) -> Markup {
+    let notes = &view.run.summary.notes;
+    html! {
+        @if !notes.is_empty() {
+            section {
+                h2 { "Notes of the run" }
+                ul { @for note in notes { li { (note) } } }
+            }
+        }
+    }
+}
+
+fn recheck(view: &View, links: &Links<'_>, compared: bool) -> Markup {
+    let folder = view.folder();
+    html! {
+        section {
+            h2 { "Check it again" }
+            p { (command(&format!("deepconcolic check {}", words_of(&folder)))) " judges every witness, certificate and number of this folder again." }
+            p { (command(&format!("deepconcolic replay {}", words_of(&folder)))) " runs the whole suite again; with " code { "--model OTHER.onnx" } " on another model." }
+            p {
+                a href=(links.page("run")) { "How the run went: command, hashes, domain, time" }
+                @if compared { " · " a href=(links.page("compare")) { "Comparison with another run" } }
+            }
+            (behind("Files of this folder", &files(view)))
+        }
+    }
+}
+
+fn files(view: &View) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "file" } th scope="col" { "SHA-256" } } }
+            tbody {
+                @for (name, digest) in &view.run.summary.files {
+                    tr { td { (name) } td class="hash" { (digest) } }
+                }
+            }
+        }
+    }
+}
+
+/// A name as a shell takes it.
+pub fn words_of(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:,@%".contains(c);
+    if !path.is_empty() && path.chars().all(plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
+}

@@ -1,0 +1,229 @@
+//! `layer-NAME.html`: the neurons of a layer as maps, and which test or certificate shows what of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use deepconcolic::State;
+use maud::{Markup, html};
+
+use super::index::names;
+use super::number::{count, percent, plural};
+use super::page::{Links, Page};
+use super::svg::{Cell, CellMap};
+use super::view::{Layer, NeuronState, Neurons, View};
+
+/// The width of a map, in pixels.
+const ROOM: usize = 1040;
+/// Letters of a list of neurons that are shown at once.
+const SHOWN: usize = 400;
+
+/// The pages of all layers whose requirements are about neurons.
+pub fn pages(view: &View, links: &Links<'_>) -> Vec<Page> {
+    let shown = view.layers.iter().enumerate();
+    shown
+        .filter_map(|(number, layer)| {
+            let neurons = layer.neurons.as_ref()?;
+            Some(Page {
+                name: layer.page.clone(),
+                title: layer.summary.name.clone(),
+                listed: false,
+                body: body(view, number, layer, neurons, links),
+            })
+        })
+        .collect()
+}
+
+fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Links<'_>) -> Markup {
+    let s = &layer.summary;
+    let words = names(view);
+    let (height, width, maps) = neurons.size;
+    html! {
+        p class="crumbs" {
+            a href=(links.page("index")) { "Summary" } " / layers / " (s.name)
+            @if let Some(before) = other(view, number.checked_sub(1)) { " · " a href=(links.page(&before.page)) rel="prev" { "← " (before.summary.name) } }
+            @if let Some(next) = other(view, number.checked_add(1)) { " · " a href=(links.page(&next.page)) rel="next" { (next.summary.name) " →" } }
+        }
+        h1 { (s.name) span class="criterion" { (view.run.summary.criterion) } }
+        p class="headline" {
+            (count(s.covered)) " of " (plural(s.total, "requirement", "requirements")) " " (words[0]) " ("
+            (percent(s.covered, s.total.saturating_sub(s.infeasible))) " of what is not proven impossible), "
+            (count(s.infeasible)) " " (words[1]) ", " (count(s.unresolved)) " " (words[2]) "."
+        }
+        figure {
+            div class="scroll map-holder" data-each=(neurons.each) data-order=(if neurons.map_by_map { "maps" } else { "places" }) { (map(layer, neurons).draw()) }
+            p class="readout js-only" id="readout" aria-live="polite" { "Point at a cell." }
+            figcaption {
+                @if maps > 1 { (plural(maps, "feature map", "feature maps")) " of " (height) " × " (width) " neurons, in their order" }
+                @else { (plural(neurons.states.len(), "neuron", "neurons")) ", in their order" }
+                @if neurons.each > 1 { "; " (count(neurons.each)) " requirements a neuron, paler cells have fewer " (words[0]) }
+                "."
+            }
+            p class="key" {
+                span { i class="mark met" {} " " (words[0]) }
+                span { i class="mark impossible" {} " " (words[1]) }
+                span { i class="mark open" {} " " (words[2]) }
+            }
+        }
+        (evidence(view, layer, neurons))
+    }
+}
+
+fn other(view: &View, number: Option<usize>) -> Option<&Layer> {
+    view.layers
+        .get(number?)
+        .filter(|layer| layer.neurons.is_some())
+}
+
+fn map(layer: &Layer, neurons: &Neurons) -> CellMap {
+    let (height, width, maps) = neurons.size;
+    let mut cells = Vec::with_capacity(height * width * maps);
+    for map in 0..maps {
+        for row in 0..height {
+            for column in 0..width {
+                let state = neurons.states.get(neurons.at(map, row, column)).copied();
+                let state = state.unwrap_or_default();
+                cells.push(Cell::of(state.met, state.impossible, state.open));
+            }
+        }
+    }
+    CellMap {
+        size: (width, height),
+        maps,
+        cells,
+        title: format!("Neurons of {}", layer.summary.name),
+        room: ROOM,
+    }
+}
+
+/// What shows the state of neurons, and of which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    Open,
+    Certificate(i64),
+    Test(i64),
+    /// So many requirements of a neuron ended so.
+    Counts(usize, usize, usize),
+}
+
+/// Which neurons each test covers first, each certificate excludes, and which are open.
+fn evidence(view: &View, layer: &Layer, neurons: &Neurons) -> Markup {
+    let mut shown: BTreeMap<Shown, Vec<usize>> = BTreeMap::new();
+    for (neuron, &state) in neurons.states.iter().enumerate() {
+        if let Some(key) = key(view, neurons, neuron, state) {
+            shown.entry(key).or_default().push(neuron);
+        }
+    }
+    let heading = if neurons.each == 1 {
+        "Which test shows which neuron"
+    } else {
+        "Neurons by what came of their requirements"
+    };
+    html! {
+        section {
+            h2 { (heading) }
+            @if neurons.each == 1 {
+                p class="small" { "A neuron stands with the first test that covers it clear of rounding. Rows are those of " code { "suite.npz" } "." }
+            }
+            div class="scroll" {
+                table class="sortable evidence" id="evidence" {
+                    thead { tr { th scope="col" { "shown by" } th scope="col" { "state" } th scope="col" { "neurons" } th scope="col" { "which" } } }
+                    tbody {
+                        @for (key, numbers) in &shown {
+                            @let (by, state) = words(view, *key);
+                            tr {
+                                th scope="row" { (by) }
+                                td { (state) }
+                                td class="number" { (count(numbers.len())) }
+                                td class="ranges" { (folded(&ranges(numbers))) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(rows) = &neurons.rows {
+                p class="small" { "Requirement " (layer.summary.name) ":N is row " (rows.start) " + N"
+                    @if neurons.each > 1 { " × " (neurons.each) } " of " code { "requirements.npz" } "." }
+            }
+        }
+    }
+}
+
+fn key(view: &View, neurons: &Neurons, neuron: usize, state: NeuronState) -> Option<Shown> {
+    if state.total() == 0 {
+        return None;
+    }
+    if neurons.each > 1 {
+        return Some(Shown::Counts(state.open, state.impossible, state.met));
+    }
+    let table = &view.run.requirements;
+    let row = neurons.rows.as_ref()?.start + neuron;
+    Some(match State::from_number(table.state[row])? {
+        State::Covered => Shown::Test(table.test[row]),
+        State::Infeasible => Shown::Certificate(table.certificate[row]),
+        State::Unresolved => Shown::Open,
+        State::NotRequired => return None,
+    })
+}
+
+fn words(view: &View, shown: Shown) -> (String, String) {
+    let names = names(view);
+    match shown {
+        Shown::Test(test) => {
+            let seeds = view.run.suite.seeds();
+            let is_seed = usize::try_from(test).is_ok_and(|test| test < seeds);
+            let kind = if is_seed { "seed" } else { "test" };
+            (format!("{kind} {test}"), names[0].into())
+        }
+        Shown::Certificate(number) => (format!("certificate {number:05}"), names[1].into()),
+        Shown::Open => ("nothing".into(), names[2].into()),
+        Shown::Counts(open, impossible, met) => {
+            let all = [(met, names[0]), (impossible, names[1]), (open, names[2])];
+            let parts = all.iter().filter(|(number, _)| *number > 0);
+            let parts: Vec<String> = parts
+                .map(|(n, name)| format!("{} {name}", count(*n)))
+                .collect();
+            ("several".into(), parts.join(", "))
+        }
+    }
+}
+
+/// A long list folds away behind its start.
+fn folded(list: &str) -> Markup {
+    let end = list.char_indices().nth(SHOWN).map(|(at, _)| at);
+    let start = end
+        .and_then(|end| list[..end].rfind(' '))
+        .map(|end| &list[..end]);
+    html! {
+        @match start {
+            Some(start) => details { summary { (start) " …" } span class="all" { (list) } },
+            None => span class="all" { (list) },
+        }
+    }
+}
+
+/// Numbers in order, runs of them as `first-last`. Writing to a string cannot fail.
+fn ranges(numbers: &[usize]) -> String {
+    let mut text = String::new();
+    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        let _ = match *run {
+            [one] => write!(text, "{one}"),
+            [first, .., last] => write!(text, "{first}-{last}"),
+            [] => Ok(()),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_numbers_are_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2 5 7-8");
+        assert_eq!(ranges(&[]), "");
+    }
+}

@@ -1,0 +1,244 @@
+//! The page of what `coverage --out` measured, and the file it is made from.
+
+use std::path::Path;
+
+use deepconcolic::{CoverageReport, Error};
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+
+use super::files::Files;
+use super::number::{count, percent, share};
+use super::page::{Page, SCRIPT, STYLE, command, whole};
+use super::run::line;
+use super::summary_md::cell;
+use super::svg::{Bar, Meaning, bar_words, bars};
+
+/// The file with the figures.
+pub const FILE: &str = "coverage.json";
+/// Largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// What is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    tool: &'a str,
+    command: &'a [String],
+    coverage: &'a CoverageReport,
+}
+
+/// What is read back.
+#[derive(Deserialize)]
+struct Measured {
+    tool: String,
+    command: Vec<String>,
+    coverage: Coverage,
+}
+
+#[derive(Deserialize)]
+struct Coverage {
+    samples: usize,
+    layout: String,
+    domain: String,
+    profile: Option<String>,
+    accuracy: Option<f64>,
+    notes: Vec<String>,
+    criteria: Vec<Criterion>,
+    requirements: Option<Requirements>,
+}
+
+#[derive(Deserialize)]
+struct Criterion {
+    name: String,
+    definition: String,
+    total: usize,
+    covered: usize,
+    noise: Option<f64>,
+    layers: Vec<Layer>,
+    #[serde(default)]
+    open: Vec<String>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Layer {
+    name: String,
+    total: usize,
+    covered: usize,
+}
+
+#[derive(Deserialize)]
+struct Requirements {
+    file: String,
+    total: usize,
+    covered: usize,
+    #[serde(default)]
+    open: Vec<String>,
+}
+
+/// The file of a measurement, for a folder that [`write`](super::write) then makes the pages of.
+pub fn file(report: &CoverageReport, command: &[String]) -> Result<Files, Error> {
+    let written = Written {
+        tool: concat!("deepconcolic ", env!("CARGO_PKG_VERSION")),
+        command,
+        coverage: report,
+    };
+    let mut json =
+        serde_json::to_vec_pretty(&written).map_err(|e| Error::Internal(format!("{FILE}: {e}")))?;
+    json.push(b'\n');
+    let mut files = Files::default();
+    files.add(FILE, json);
+    Ok(files)
+}
+
+/// Whether a folder holds a measurement.
+pub fn is_in(folder: &Path) -> bool {
+    folder.join(FILE).is_file()
+}
+
+/// The files of its report.
+pub fn files(folder: &Path) -> Result<Files, Error> {
+    let path = folder.join(FILE);
+    let wrong = |why: String| Error::Request(format!("{}: {why}", path.display()));
+    let size = std::fs::metadata(&path)
+        .map_err(|e| wrong(e.to_string()))?
+        .len();
+    if size > LARGEST {
+        return Err(wrong(format!(
+            "{size} bytes are too many; run coverage again"
+        )));
+    }
+    let bytes = std::fs::read(&path).map_err(|e| wrong(e.to_string()))?;
+    let measured: Measured =
+        serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{e}; run coverage again")))?;
+    let page = Page {
+        name: "index".into(),
+        title: "Coverage".into(),
+        listed: true,
+        body: body(&measured),
+    };
+    let mut files = Files::default();
+    let listed = [("index".to_owned(), "Coverage".to_owned())];
+    files.add("index.html", whole("Coverage of data", &page, &listed));
+    files.add("style.css", STYLE);
+    files.add("report.js", SCRIPT);
+    files.add("summary.md", summary(&measured.coverage));
+    Ok(files)
+}
+
+fn body(measured: &Measured) -> Markup {
+    let coverage = &measured.coverage;
+    html! {
+        h1 { "Coverage of data" }
+        p class="facts" {
+            span { b { (count(coverage.samples)) } " samples" }
+            span { (coverage.layout) }
+            span { "domain " b { (coverage.domain) } }
+            @if let Some(accuracy) = coverage.accuracy { span { "accuracy " b { (share(accuracy)) } } }
+            @if let Some(profile) = &coverage.profile { span { "ranges of neurons from " b { (profile) } } }
+        }
+        p class="headline" { (headline(coverage)) }
+        section class="not-claimed" {
+            h2 { "What this does not say" }
+            p { "What the data do not meet may be reachable or impossible: " code { "deepconcolic run" } " looks for tests and proofs. Coverage says what was exercised, not that answers are right." }
+        }
+        @for criterion in &coverage.criteria { (of_criterion(criterion)) }
+        @if let Some(requirements) = &coverage.requirements {
+            section {
+                h2 { (requirements.file) }
+                p { (count(requirements.covered)) " of " (count(requirements.total)) " requirements are met by the data (" (percent(requirements.covered, requirements.total)) ")." }
+                (open(&requirements.open))
+            }
+        }
+        @if !coverage.notes.is_empty() { section { h2 { "Notes" } ul { @for note in &coverage.notes { li { (note) } } } } }
+        section {
+            h2 { "Measure it again" }
+            p { (command(&line(&measured.command))) }
+            p class="small" { (measured.tool) ". Figures: " a href=(FILE) { (FILE) } "." }
+        }
+    }
+}
+
+fn headline(coverage: &Coverage) -> String {
+    let criteria = coverage.criteria.iter().map(|criterion| {
+        format!(
+            "{} of {}",
+            percent(criterion.covered, criterion.total),
+            criterion.name
+        )
+    });
+    let file = coverage
+        .requirements
+        .iter()
+        .map(|r| format!("{} of {}", percent(r.covered, r.total), r.file));
+    let parts: Vec<String> = criteria.chain(file).collect();
+    format!(
+        "{} samples cover {}.",
+        count(coverage.samples),
+        parts.join(", ")
+    )
+}
+
+fn of_criterion(criterion: &Criterion) -> Markup {
+    let shown: Vec<Bar> = criterion
+        .layers
+        .iter()
+        .map(|layer| {
+            let open = layer.total.saturating_sub(layer.covered);
+            Bar {
+                name: layer.name.clone(),
+                link: None,
+                total: layer.total,
+                met: layer.covered,
+                impossible: 0,
+                open,
+                random: None,
+                data: None,
+                words: format!(
+                    "{} · {}",
+                    percent(layer.covered, layer.total),
+                    bar_words(layer.covered, 0, open, ["covered", "", "not covered"])
+                ),
+            }
+        })
+        .collect();
+    html! {
+        section {
+            h2 { (criterion.name) }
+            p { (criterion.definition) }
+            (bars(&shown, Meaning::Goal))
+            p class="key" {
+                span { i class="mark met" {} " covered by the data" }
+                span { i class="mark open" {} " not covered" }
+                @if let Some(noise) = criterion.noise { span { "as many inputs of noise: " (share(noise)) } }
+            }
+            @for note in &criterion.notes { p class="small" { (note) } }
+            (open(&criterion.open))
+        }
+    }
+}
+
+fn open(names: &[String]) -> Markup {
+    html! {
+        @if !names.is_empty() {
+            details { summary { (count(names.len())) " that are not met" } ul { @for name in names { li { (name) } } } }
+        }
+    }
+}
+
+fn summary(coverage: &Coverage) -> String {
+    let mut text = format!(
+        "### Coverage of data\n\n{}\n\n| criterion | required | covered | coverage |\n|---|---:|---:|---:|\n",
+        cell(&headline(coverage))
+    );
+    for criterion in &coverage.criteria {
+        text.push_str(&format!(
+            "| {} | {} | {} | {} |\n",
+            cell(&criterion.name),
+            count(criterion.total),
+            count(criterion.covered),
+            percent(criterion.covered, criterion.total)
+        ));
+    }
+    text
+}

@@ -1,0 +1,119 @@
+//! The index of several runs: a folder whose sub-folders are runs.
+
+use std::fs;
+use std::path::Path;
+
+use deepconcolic::{Error, SavedRun};
+use maud::html;
+
+use super::files::Files;
+use super::number::{count, percent, short};
+use super::page::{Page, SCRIPT, STYLE, whole};
+use super::view::View;
+use super::{index, words};
+
+/// Most runs of an index.
+const RUNS: usize = 500;
+
+/// The index of a folder of runs.
+pub fn files(folder: &Path) -> Result<Files, Error> {
+    let unreadable =
+        |e: std::io::Error| Error::Request(format!("{} cannot be read: {e}", folder.display()));
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .map_err(unreadable)?
+        .flatten()
+        .filter(|entry| SavedRun::is_in(&entry.path()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names.truncate(RUNS);
+    if names.is_empty() {
+        return Err(Error::Request(format!(
+            "{} has no run.json or verify.json, and no folder with one; name a folder that `run` or `verify --out` \
+             wrote, or one that holds such folders",
+            folder.display()
+        )));
+    }
+    let mut runs = Vec::new();
+    for name in names {
+        let view = View::of(SavedRun::read(&folder.join(&name))?);
+        runs.push((name, view));
+    }
+    let page = page(&runs);
+    let mut files = Files::default();
+    let listed = [("index".to_owned(), "Runs".to_owned())];
+    files.add("index.html", whole("Runs", &page, &listed));
+    files.add("style.css", STYLE);
+    files.add("report.js", SCRIPT);
+    Ok(files)
+}
+
+fn page(runs: &[(String, View)]) -> Page {
+    Page {
+        name: "index".into(),
+        title: "Runs".into(),
+        listed: true,
+        body: html! {
+            h1 { "Runs" }
+            div class="scroll" {
+                table class="sortable" {
+                    thead { tr {
+                        th scope="col" { "folder" } th scope="col" { "model" } th scope="col" { "criterion" }
+                        th scope="col" { "required" } th scope="col" { "met" } th scope="col" { "impossible or proven" } th scope="col" { "open" }
+                        th scope="col" { "coverage" } th scope="col" { "adversarial" } th scope="col" { "nearest" }
+                    } }
+                    tbody {
+                        @for (name, view) in runs {
+                            @let s = &view.run.summary;
+                            @let r = &s.requirements;
+                            tr {
+                                th scope="row" { a href=(format!("{}/index.html", address(name))) { (name) } }
+                                td { (index::model(view)) }
+                                td { (s.criterion) }
+                                td class="number" { (count(r.total)) }
+                                td class="number" { (count(r.covered)) }
+                                td class="number" { (count(r.infeasible)) }
+                                td class="number" { (count(r.unresolved)) }
+                                td class="number" { @if view.is_property() { "–" } @else { (percent(r.covered, r.total.saturating_sub(r.infeasible))) } }
+                                td class="number" { @match s.adversarial { Some(a) => (count(a.count)), None => "–" } }
+                                td class="number" { @match view.adversarial.first() { Some(a) => (short(a.distance)), None => "–" } }
+                            }
+                        }
+                    }
+                }
+            }
+            @for (name, view) in runs {
+                section {
+                    h2 { a href=(format!("{}/index.html", address(name))) { (name) } }
+                    p { (words::headline(view)) }
+                }
+            }
+        },
+    }
+}
+
+/// The name of a folder as a part of an address.
+fn address(name: &str) -> String {
+    let mut address = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"._-~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    // A name such as `javascript:x` is a folder all the same.
+    format!("./{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_folder_whatever_it_is_called() {
+        assert_eq!(address("nc 1"), "./nc%201");
+        assert_eq!(address("javascript:x"), "./javascript%3Ax");
+        assert_eq!(address("a\"b"), "./a%22b");
+    }
+}

@@ -1,0 +1,262 @@
+//! What is said of a run in sentences, on its pages and in `summary.md`: no wider than what was checked.
+
+use deepconcolic_record::{CriterionSummary, Spread};
+
+use super::number::{count, percent, plural, share, short};
+use super::view::{Verdict, View};
+
+/// What requirements of a criterion are about, and what was done to those that are covered.
+const CRITERIA: &[(&str, &str, &str)] = &[
+    ("nc", "neurons", "made active"),
+    ("nbc", "corner cases of neurons", "reached"),
+    ("snac", "upper corner cases of neurons", "reached"),
+    ("kmnc", "sections of the ranges of neurons", "reached"),
+    (
+        "tknc",
+        "neurons",
+        "made one of the most active of their layer",
+    ),
+    ("ssc", "pairs of neurons", "shown by two tests"),
+    ("vsc", "pairs of neurons", "shown by two tests"),
+    ("svc", "pairs of neurons", "shown by two tests"),
+    ("vvc", "pairs of neurons", "shown by two tests"),
+];
+
+/// A norm as the literature writes it.
+pub fn norm(name: &str) -> &str {
+    match name {
+        "linf" => "L-infinity",
+        "l2" => "L2",
+        "l1" => "L1",
+        "l0" => "L0, changed pixels",
+        "l0-elements" => "L0, changed values",
+        other => other,
+    }
+}
+
+/// What inputs are called.
+fn inputs(view: &View, number: usize) -> String {
+    if view.has_pictures() {
+        plural(number, "image", "images")
+    } else {
+        plural(number, "input", "inputs")
+    }
+}
+
+/// Where the run looked.
+pub fn place(view: &View) -> String {
+    let summary = &view.run.summary;
+    let seeds = inputs(view, summary.tests.seeds);
+    match (summary.radius, &view.run.settings.region) {
+        (_, Some(_)) => format!("In the boxes of the region file, from {seeds}"),
+        (Some(radius), None) => {
+            format!(
+                "Within {} ({}) of {seeds}",
+                short(radius),
+                norm(&summary.norm)
+            )
+        }
+        (None, None) => format!("Anywhere in the domain, from {seeds}"),
+    }
+}
+
+/// The first sentence of a report.
+pub fn headline(view: &View) -> String {
+    if !view.run.summary.criteria.is_empty() {
+        let each: Vec<String> = view.run.summary.criteria.iter().map(of_criterion).collect();
+        return format!(
+            "{}: {}. {}",
+            place(view),
+            each.join("; "),
+            adversarial(view)
+        );
+    }
+    let found = match (&*view.run.summary.lipschitz, view.is_property()) {
+        ([], false) => goals(view),
+        ([], true) => regions(view),
+        _ => slopes(view),
+    };
+    format!("{}, {found} {}", place(view), adversarial(view))
+}
+
+/// One of several criteria.
+fn of_criterion(criterion: &CriterionSummary) -> String {
+    let (name, r) = (&criterion.criterion, &criterion.requirements);
+    match criterion.properties {
+        Some(p) => format!(
+            "{name} {} refuted, {} proven, {} open",
+            count(p.refuted),
+            count(p.proven),
+            count(p.open)
+        ),
+        None => format!(
+            "{name} {} of what is not proven impossible ({} impossible, {} open)",
+            percent(r.covered, r.total.saturating_sub(r.infeasible)),
+            count(r.infeasible),
+            count(r.unresolved)
+        ),
+    }
+}
+
+fn goals(view: &View) -> String {
+    let summary = &view.run.summary;
+    let counts = &summary.requirements;
+    if let Some(sentence) = written(view) {
+        return sentence;
+    }
+    let known = CRITERIA
+        .iter()
+        .find(|(name, ..)| *name == summary.criterion);
+    let (noun, done) = match known {
+        Some((_, noun, done)) => (*noun, *done),
+        None => ("requirements", "met"),
+    };
+    let feasible = counts.total - counts.infeasible.min(counts.total);
+    let among = match counts.infeasible {
+        0 => format!("of the {} {noun}", count(counts.total)),
+        n => format!(
+            "of the {noun} not proven impossible were {done} ({} of {}); {} provably cannot be",
+            count(counts.covered),
+            count(feasible),
+            count(n)
+        ),
+    };
+    let were = if counts.infeasible == 0 {
+        format!(" were {done}")
+    } else {
+        String::new()
+    };
+    let part = percent(counts.covered, feasible);
+    format!("{part} {among}{were}; {}.", open(counts.unresolved))
+}
+
+/// Of a file, goals and properties are counted apart; none where all are goals.
+fn written(view: &View) -> Option<String> {
+    let number = |verdict: Verdict| view.named.iter().filter(|n| n.verdict == verdict).count();
+    view.run.settings.requirements.as_ref()?;
+    let has_properties = view.run.summary.rows.iter().any(|group| {
+        let mut asked = group.asked.iter();
+        asked.any(|asked| asked.property)
+    });
+    if !has_properties || view.named.len() != view.run.summary.requirements.total {
+        return None;
+    }
+    let goals = view
+        .named
+        .iter()
+        .any(|n| matches!(n.verdict, Verdict::Covered | Verdict::Impossible));
+    let reached = if goals {
+        format!(
+            "{} met by a test, {} cannot be met, ",
+            plural(number(Verdict::Covered), "goal is", "goals are"),
+            count(number(Verdict::Impossible)),
+        )
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{reached}{} proven, {} refuted by a test; {}.",
+        plural(number(Verdict::Proven), "property is", "properties are"),
+        count(number(Verdict::Refuted)),
+        open(number(Verdict::Open)),
+    ))
+}
+
+fn open(number: usize) -> String {
+    match number {
+        0 => "none is open".into(),
+        1 => "1 is open".into(),
+        n => format!("{} are open", count(n)),
+    }
+}
+
+/// Safety: how many regions hold another answer.
+fn regions(view: &View) -> String {
+    let counts = &view.run.summary.requirements;
+    format!(
+        "no other answer is possible round {} of {} (proven), one was found round {} (refuted); {}.",
+        count(counts.infeasible),
+        count(counts.total),
+        count(counts.covered),
+        open(counts.unresolved),
+    )
+}
+
+/// Lipschitz: how steep the network is.
+fn slopes(view: &View) -> String {
+    let regions = &view.run.summary.lipschitz;
+    let median = |of: fn(&deepconcolic_record::SlopeSummary) -> Option<f64>| {
+        let known: Vec<f64> = regions.iter().filter_map(of).collect();
+        (known.len(), Spread::of(known).median)
+    };
+    let (_, found) = median(|r| r.found);
+    let (bounds, upper) = median(|r| r.upper);
+    let (_, random) = median(|r| r.random);
+    let or_none = |number: Option<f64>| number.map_or_else(|| "none".into(), short);
+    let certified = match upper {
+        Some(upper) => format!(
+            "no steeper one than {} is possible in the median of {}, by certificates",
+            short(upper),
+            plural(bounds, "region", "regions")
+        ),
+        None => "no upper bound is certified".into(),
+    };
+    format!(
+        "the steepest pairs found have a ratio of {} in the median of {} (random pairs: {}); {certified}.",
+        or_none(found),
+        plural(regions.len(), "region", "regions"),
+        or_none(random),
+    )
+}
+
+/// Adversarial inputs in a sentence.
+pub fn adversarial(view: &View) -> String {
+    let Some(bad) = &view.run.summary.adversarial else {
+        return "Tests were not judged: nobody has said how outputs are read (--decision).".into();
+    };
+    let away = match view.adversarial.first() {
+        Some(nearest) => format!(", the nearest {} away", short(nearest.distance)),
+        None => return "No adversarial input was found.".into(),
+    };
+    let beside = match &view.run.summary.nearest_adversarial {
+        Some(near) if near.count > 0 => format!(
+            " and the nearest input found beside them for {}",
+            plural(near.count, "seed", "seeds")
+        ),
+        _ => String::new(),
+    };
+    let tests = plural(bad.count, "adversarial input", "adversarial inputs");
+    format!("{tests}{beside}{away}.")
+}
+
+/// What a report does not say, in two sentences.
+pub fn not_claimed(view: &View) -> [String; 2] {
+    let summary = &view.run.summary;
+    let place = place(view);
+    let mut letters = place.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string());
+    let scope = format!(
+        "This speaks of inputs {}{}, with values in {}, and of no others; tests were run in single precision, \
+         proofs hold in real arithmetic with the weights as stored.",
+        first.unwrap_or_default(),
+        letters.as_str(),
+        summary.domain,
+    );
+    let second = match (view.is_property(), summary.baseline.random_coverage) {
+        (true, _) => "What is proven holds for these regions; what is open is neither proven nor refuted, and that \
+             no nearer adversarial input exists is claimed nowhere without a certificate."
+            .into(),
+        (false, random) => {
+            let beside = random.map_or_else(String::new, |random| {
+                format!(": as many random inputs reach {} of the same", share(random))
+            });
+            format!("Coverage says what was exercised, not that answers are right{beside}.")
+        }
+    };
+    [scope, second]
+}
+
+/// An answer that is wrong: `1 taken for 3`.
+pub fn mistaken(view: &View, truth: i64, found: i64) -> String {
+    format!("{} taken for {}", view.class(truth), view.class(found))
+}
