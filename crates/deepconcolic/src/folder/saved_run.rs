@@ -57,11 +57,6 @@ impl SavedRun {
             .filter(|&elements| elements > 0)
             .ok_or_else(|| damaged(SUITE, format!("inputs of the shape {shape:?} are none")))?;
         let suite = SuiteTable::read(&path, elements)?;
-        let seeds = settings.seeds.len();
-        if suite.len() < seeds || suite.seeds() != seeds {
-            let detail = format!("it has not the {seeds} seeds of the run");
-            return Err(damaged(SUITE, detail));
-        }
         let domain = settings.domain.domain(elements);
         let domain = domain.map_err(|e| damaged(SUMMARY, e))?;
         let requirements = RequirementTable::read(&folder.join(REQUIREMENTS))?;
@@ -101,7 +96,12 @@ impl SavedRun {
 
     /// The row of the seed that a test was made from.
     pub fn seed_of(&self, test: usize) -> Option<usize> {
-        let root = usize::try_from(self.suite.provenance.root[test]).ok()?;
-        self.settings.seeds.iter().position(|&seed| seed == root)
+        self.seed(self.suite.provenance.root[test])
+    }
+
+    /// The row of the seed of a number in the data. Seeds come first; a run that ended early may lack some.
+    pub fn seed(&self, root: i64) -> Option<usize> {
+        let seeds = &self.suite.provenance.root[..self.suite.seeds()];
+        seeds.iter().position(|&seed| seed == root)
     }
 }

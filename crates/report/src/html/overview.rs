@@ -74,7 +74,7 @@ fn page(runs: &[(String, View)]) -> Page {
                                 td class="number" { (count(r.covered)) }
                                 td class="number" { (count(r.infeasible)) }
                                 td class="number" { (count(r.unresolved)) }
-                                td class="number" { @if view.is_property() { "–" } @else { (percent(r.covered, r.total.saturating_sub(r.infeasible))) } }
+                                td class="number" { @if view.is_property() || view.is_mixed() { "–" } @else { (percent(r.covered, r.total.saturating_sub(r.infeasible))) } }
                                 td class="number" { @match s.adversarial { Some(a) => (count(a.count)), None => "–" } }
                                 td class="number" { @match view.adversarial.first() { Some(a) => (short(a.distance)), None => "–" } }
                             }

@@ -95,9 +95,7 @@ fn nearest(run: &SavedRun, row: usize) -> Option<Adversarial> {
     };
     Some(Adversarial {
         source: Source::Nearest(row),
-        seed: usize::try_from(root)
-            .ok()
-            .and_then(|root| run.settings.seeds.iter().position(|&seed| seed == root)),
+        seed: run.seed(root),
         root,
         reference: root,
         distance: table.distance[row],
