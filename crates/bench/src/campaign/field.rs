@@ -39,7 +39,7 @@ impl Ended {
     /// Percent of the requirements that as many random inputs of the region cover, and the first 10,000 of the data.
     pub fn controls(&self) -> (f64, f64) {
         let percent = |share: Option<f64>| 100.0 * share.unwrap_or(f64::NAN);
-        let baseline = self.summary.baseline;
+        let baseline = &self.summary.baseline;
         (
             percent(baseline.random_coverage),
             percent(baseline.data_coverage),
