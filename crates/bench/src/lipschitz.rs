@@ -90,23 +90,7 @@ pub fn run(shelf: &Shelf, plan: &Plan, named: &str) -> Result<Vec<Verdict>, Benc
 
 fn measure(shelf: &Shelf, plan: &Plan, subject: &Subject) -> Result<Vec<Verdict>, BenchError> {
     let bounded = subject.loosest.is_some();
-    let mut base = Job {
-        radius: Radius::Within(0.1),
-        parameters: CriterionSettings {
-            constant: None,
-            lipschitz_output: LipschitzName::Label,
-            ratio_norm: Norm::L2,
-            ..CriterionSettings::default()
-        },
-        ..job(
-            shelf,
-            subject.model,
-            "lipschitz",
-            SeedRequest::First(plan.images),
-        )?
-    };
-    // The images come first in the data; accuracy over all others is no matter here.
-    base.data.limit = Some(LOOKED_AT * plan.images);
+    let base = papers_job(shelf, subject.model, plan.images)?;
     println!("\n{}", subject.model);
     let affordable = affordable(&prepare(&base)?, plan.seconds);
     let mut columns = Vec::new();
@@ -164,6 +148,23 @@ fn affordable(prepared: &Prepared, seconds: f64) -> usize {
     (EXECUTING * seconds / each / seeds.len().max(1) as f64) as usize
 }
 
+/// The paper's experiment on so many images: the label's logit, a box of 0.1, the L2 ratio.
+pub fn papers_job(shelf: &Shelf, model: &str, images: usize) -> Result<Job, BenchError> {
+    let mut base = Job {
+        radius: Radius::Within(0.1),
+        parameters: CriterionSettings {
+            constant: None,
+            lipschitz_output: LipschitzName::Label,
+            ratio_norm: Norm::L2,
+            ..CriterionSettings::default()
+        },
+        ..job(shelf, model, "lipschitz", SeedRequest::First(images))?
+    };
+    // The images come first in the data; accuracy over all others is no matter here.
+    base.data.limit = Some(LOOKED_AT * images);
+    Ok(base)
+}
+
 fn name(strategy: &str) -> &str {
     match strategy {
         "paper" => "compass",
@@ -173,7 +174,7 @@ fn name(strategy: &str) -> &str {
 }
 
 /// A whole run of a job with so many passes for each region.
-fn slopes(job: Job, passes: usize) -> Result<Vec<SlopeSummary>, BenchError> {
+pub fn slopes(job: Job, passes: usize) -> Result<Vec<SlopeSummary>, BenchError> {
     let prepared: Prepared = prepare(&job)?;
     let seeds = prepared.seeds.len();
     let job = Job {

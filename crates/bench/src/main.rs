@@ -25,6 +25,7 @@ mod memory;
 mod peak;
 mod proofs;
 mod reference;
+mod reproduce;
 mod rng;
 mod shelf;
 mod speed;
@@ -73,6 +74,8 @@ enum Command {
     Time(timing::Timing),
     /// Whether runs end with their budgets: asked and taken, for every criterion.
     Limits(Limits),
+    /// The paper's tables and figures, and ours beside them, as a page with plots.
+    Reproduce(Reproduce),
 }
 
 #[derive(Args)]
@@ -430,6 +433,42 @@ impl Growth {
     }
 }
 
+#[derive(Args)]
+struct Reproduce {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Ten minutes instead of hours: one seed, short runs, without the published tool's rules.
+    #[arg(long)]
+    quick: bool,
+    /// Where what came of each run is kept; runs that are there are not repeated.
+    #[arg(long, value_name = "DIR", default_value = "target/reproduce")]
+    out: PathBuf,
+    /// Where RESULTS.md and its plots go.
+    #[arg(long, value_name = "DIR", default_value = "docs")]
+    docs: PathBuf,
+    /// Write no page.
+    #[arg(long)]
+    no_page: bool,
+    /// Only experiments whose names contain this text.
+    #[arg(long, default_value = "")]
+    named: String,
+}
+
+impl Reproduce {
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let plan = reproduce::Plan {
+            quick: self.quick,
+            out: self.out,
+            docs: (!self.no_page).then_some(self.docs),
+            named: self.named,
+        };
+        reproduce::run(&Shelf::new(self.models), &plan)?;
+        Ok(true)
+    }
+}
+
 impl Runtime {
     /// Whether all targets were met.
     fn run(self) -> Result<bool, BenchError> {
@@ -549,6 +588,7 @@ fn main() -> ExitCode {
         Command::Growth(growth) => growth.run(),
         Command::Time(timing) => timing.run(),
         Command::Limits(limits) => limits.run(),
+        Command::Reproduce(reproduce) => reproduce.run(),
     };
     match met {
         Ok(true) => ExitCode::SUCCESS,

@@ -63,6 +63,11 @@ impl Shelf {
         self.shared.join("vnncomp").join(name)
     }
 
+    /// The published raw runs of the paper.
+    pub fn paper_curves(&self) -> PathBuf {
+        self.shared.join("paper").join("curves.csv")
+    }
+
     /// What to say when there is nothing to measure.
     pub fn absence(&self) -> String {
         format!(

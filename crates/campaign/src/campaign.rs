@@ -108,6 +108,8 @@ pub struct Round {
     pub pairs: Vec<AddedPair>,
     /// Requirements that were aimed at one by one.
     pub tried: Vec<Slot>,
+    /// The tests they were aimed at from, where a requirement is tried once from each.
+    pub starts: Vec<TestRef>,
     /// Why some requirements cannot be handled by the engines, each once.
     pub reasons: Vec<String>,
     /// Requirements met by the margin for the first time.
@@ -146,11 +148,15 @@ type Played = (Round, Vec<Confirmed>, Vec<Standing>);
 struct Numbers {
     provenances: Vec<Provenance>,
     pairs: Vec<PairClaim>,
+    starts: Vec<usize>,
 }
 
 /// Whether a stage starts from the best tests of what is open, so that new tests are ranked before it.
 fn is_ranked(stage: Stage) -> bool {
-    !matches!(stage, Stage::Random | Stage::Pairs | Stage::Slopes)
+    !matches!(
+        stage,
+        Stage::Random | Stage::Pairs | Stage::Slopes | Stage::Published
+    )
 }
 
 /// Stands where a guide would, for requirements that nobody climbs to.
@@ -209,6 +215,7 @@ impl Campaign {
     ) -> Result<Self, String> {
         match (subject.family.pairs(), strategy) {
             _ if subject.family.ratios().is_some() => {}
+            (None, Strategy::Published) => stages::can_be_published(&subject)?,
             (None, _) => {
                 subject.family.guide()?;
             }
@@ -383,8 +390,13 @@ impl Campaign {
                 number.ok_or_else(|| format!("{parent} is a parent, and is not there before"))
             })
         };
+        let start = |&name: &TestRef| {
+            let number = self.suite.number(name, 0);
+            number.ok_or_else(|| format!("{name} was started from, and is not there"))
+        };
         let pairs = round.pairs.iter();
         Ok(Numbers {
+            starts: (round.starts.iter().map(start)).collect::<Result<_, _>>()?,
             provenances: (round.tests.iter().enumerate().map(provenance))
                 .collect::<Result<_, _>>()?,
             pairs: pairs
@@ -419,7 +431,7 @@ impl Campaign {
             self.fresh = 0;
         }
         self.fresh += tests.len();
-        self.progress.take(round);
+        self.progress.take(round, &numbers.starts);
         gain
     }
 
@@ -540,12 +552,14 @@ impl Campaign {
             rng_seed: self.rng_seed,
             strategy: self.strategy,
             ranking: &self.ranking,
+            uncovered: self.ledger.uncovered(),
         };
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
         let draft = self.draft(stage, (found.single, found.pairs), passes);
         let (mut round, tests, standings) = draft.played(stage, found.tried, self.passes);
+        round.starts = (found.starts.into_iter().map(|test| self.suite.name(test))).collect();
         round.reasons = found.reasons;
         round
             .reasons

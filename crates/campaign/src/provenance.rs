@@ -29,11 +29,13 @@ pub enum Stage {
     Merge = 8,
     /// Two inputs between which the network is steep.
     Slopes = 9,
+    /// A step of the published tool.
+    Published = 10,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Measure,
         Self::Ascend,
         Self::Focus,
@@ -44,6 +46,7 @@ impl Stage {
         Self::Prove,
         Self::Merge,
         Self::Slopes,
+        Self::Published,
     ];
 
     /// What it is called in output.
@@ -59,6 +62,7 @@ impl Stage {
             Self::Prove => "prove",
             Self::Merge => "merge",
             Self::Slopes => "slopes",
+            Self::Published => "published",
         }
     }
 

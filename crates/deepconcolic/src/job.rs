@@ -127,9 +127,10 @@ pub enum Radius {
 }
 
 /// The strategies by name: the first is the default.
-pub const STRATEGIES: [(&str, Strategy); 3] = [
+pub const STRATEGIES: [(&str, Strategy); 4] = [
     ("cascade", Strategy::Cascade),
     ("paper", Strategy::Paper),
+    ("published", Strategy::Published),
     ("random", Strategy::Random),
 ];
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use deepconcolic_campaign::{Choice, Inputs, Limits, Seeds, first_seeds, given_seeds};
+use deepconcolic_campaign::{Choice, Inputs, Limits, Seeds, Strategy, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
 use deepconcolic_criteria::{Decision, Family, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
@@ -443,6 +443,8 @@ impl Job {
         match self.radius {
             _ if self.region.is_some() => Ok(None),
             Radius::Anywhere => Ok(None),
+            // The published tool searches the whole domain.
+            Radius::Usual if plan::strategy(&self.strategy)? == Strategy::Published => Ok(None),
             Radius::Usual => Ok(Some(plan::default_radius(self.parameters.norm))),
             Radius::Within(radius) if radius.is_finite() && radius >= 0.0 => {
                 plan::check_radius("--radius", self.parameters.norm, radius)?;

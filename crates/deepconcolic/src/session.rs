@@ -390,7 +390,8 @@ impl Session {
     /// Random tests are what the others are compared with: they get all of the time.
     fn proves(&self) -> Result<bool, Error> {
         let settings = &self.prepared.settings;
-        Ok(settings.proofs && plan::strategy(&settings.strategy)? != Strategy::Random)
+        let strategy = plan::strategy(&settings.strategy)?;
+        Ok(settings.proofs && !matches!(strategy, Strategy::Random | Strategy::Published))
     }
 
     /// What single neurons tell of pairs, before the search, which then passes over what is impossible.

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::error::{ArchiveError, Lost};
 
-const MAGIC: &[u8; 8] = b"dcjrnl04";
+const MAGIC: &[u8; 8] = b"dcjrnl05";
 /// What the magic of every version starts with.
 const KIN: &[u8] = b"dcjrnl";
 /// What a journal is renamed to before its damaged part is cut off, after its own name.

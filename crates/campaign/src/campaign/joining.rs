@@ -38,6 +38,7 @@ impl Campaign {
             tests,
             pairs,
             tried: Vec::new(),
+            starts: Vec::new(),
             reasons: reasons
                 .filter(|reason| !self.reasons.contains(reason))
                 .cloned()

@@ -4,10 +4,12 @@ mod ascend;
 mod focus;
 mod pairs;
 mod paper;
+mod published;
 mod random;
 mod slopes;
 mod symbolic;
 
+pub(crate) use published::can_be_published;
 pub use random::Scatter;
 
 use std::mem::take;
@@ -35,6 +37,8 @@ pub enum Strategy {
     Random,
     /// The paper's Algorithm 1, as written.
     Paper,
+    /// The rules of the tool that was published with the paper, whose curves differ from those of the text.
+    Published,
 }
 
 /// What stages look at.
@@ -46,6 +50,8 @@ pub(crate) struct StageSetting<'a> {
     pub rng_seed: u64,
     pub strategy: Strategy,
     pub ranking: &'a Ranking,
+    /// What no test covers, whether or not by the margin.
+    pub uncovered: &'a [BitSet],
 }
 
 impl StageSetting<'_> {
@@ -99,6 +105,8 @@ pub(crate) struct Proposals {
     pub pairs: Vec<PairProposal>,
     /// Requirements that were aimed at one by one; none when all were before.
     pub tried: Vec<Slot>,
+    /// The tests they were aimed at from, where a requirement is tried once from each.
+    pub starts: Vec<usize>,
     /// Why some cannot be handled.
     pub reasons: Vec<String>,
 }
@@ -120,6 +128,8 @@ pub(crate) struct Progress {
     ratios: Option<usize>,
     /// Passes before the first round, which is charged with them.
     uncharged: usize,
+    /// What the published tool's rules remember.
+    published: published::Memory,
 }
 
 impl Progress {
@@ -136,6 +146,7 @@ impl Progress {
                 .ratios()
                 .map(|_| family.groups().iter().map(Group::total).sum()),
             uncharged: 0,
+            published: published::Memory::default(),
         }
     }
 
@@ -153,6 +164,7 @@ impl Progress {
             }
             Strategy::Random => Some(Stage::Random),
             Strategy::Paper => (!self.done).then_some(Stage::Paper),
+            Strategy::Published => (!self.done).then_some(Stage::Published),
             Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
             Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
             Strategy::Cascade if focus::goes_on(self.sweeps, open) => Some(Stage::Focus),
@@ -160,8 +172,8 @@ impl Progress {
         }
     }
 
-    /// Takes a round into account.
-    pub fn take(&mut self, round: &Round) {
+    /// Takes a round into account, with the numbers of the tests that it started from.
+    pub fn take(&mut self, round: &Round, starts: &[usize]) {
         self.rounds += 1;
         let spent = round
             .passes
@@ -183,6 +195,9 @@ impl Progress {
                     self.end_sweep(round.stage);
                 }
             }
+            // A round that was cut short has a test and names nothing that it aimed at.
+            Stage::Published if round.tried.is_empty() => self.done = round.tests.is_empty(),
+            Stage::Published => self.published.strike(&round.tried, starts),
             Stage::Measure | Stage::Random | Stage::Prove | Stage::Merge => {}
         }
     }
@@ -201,7 +216,7 @@ impl Progress {
 
     /// What a stage brings; none when no passes are left for it.
     pub fn propose(
-        &self,
+        &mut self,
         stage: Stage,
         setting: &StageSetting<'_>,
         passes: &mut Passes,
@@ -218,6 +233,7 @@ impl Progress {
             Stage::Pairs => pairs::propose(setting, self, passes, limits),
             Stage::Slopes => slopes::propose(setting, self, passes, limits),
             Stage::Paper => paper::propose(setting, self, passes, limits),
+            Stage::Published => self.published.propose(setting, passes, limits),
             Stage::Random | Stage::Measure | Stage::Prove | Stage::Merge => {
                 random::propose(setting, self.rounds, *passes, limits).map(plain)
             }

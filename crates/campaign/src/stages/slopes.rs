@@ -20,7 +20,7 @@ const CONFIRM: usize = 4;
 fn engine(strategy: Strategy) -> (&'static str, usize) {
     match strategy {
         Strategy::Cascade => ("gradient", 2_000),
-        Strategy::Paper => ("compass", 20_000),
+        Strategy::Paper | Strategy::Published => ("compass", 20_000),
         Strategy::Random => ("random", 20_000),
     }
 }

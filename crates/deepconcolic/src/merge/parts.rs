@@ -146,6 +146,7 @@ impl Worker {
             tests: Vec::new(),
             pairs: pairs.collect::<Result<_, Error>>()?,
             tried: Vec::new(),
+            starts: Vec::new(),
             reasons: Vec::new(),
             gain: 0,
         }))

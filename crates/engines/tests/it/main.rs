@@ -5,6 +5,7 @@ mod every_engine;
 mod mlp;
 mod nearest;
 mod pairs;
+mod published;
 mod reference;
 mod slopes;
 mod sparse;

@@ -76,6 +76,10 @@ fn encode_round(bytes: &mut Vec<u8>, round: &Round) {
     for tried in &round.tried {
         slot(bytes, *tried);
     }
+    length(bytes, round.starts.len());
+    for start in &round.starts {
+        json(bytes, start);
+    }
     length(bytes, round.reasons.len());
     for reason in &round.reasons {
         text(bytes, reason);
@@ -144,6 +148,7 @@ impl<'a> Reader<'a> {
             tests: self.list(Self::test)?,
             pairs: self.list(Self::pair)?,
             tried: self.list(Self::slot)?,
+            starts: self.list(Self::json)?,
             reasons: self.list(Self::text)?,
             gain,
         })

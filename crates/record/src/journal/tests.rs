@@ -57,6 +57,7 @@ fn round(number: usize) -> Round {
         tried: (0..number as u32 % 4)
             .map(|slot| Slot { group: 1, slot })
             .collect(),
+        starts: (0..number as u32 % 4).map(TestRef::Seed).collect(),
         reasons: (0..number % 2).map(|n| format!("reason {n}")).collect(),
         gain: number * 7,
     }
@@ -274,7 +275,7 @@ fn a_round_that_makes_no_sense_is_refused_with_the_way_out() {
 fn other_files_are_no_journals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    for text in ["", "hello", "dcjrnl04", "dcjrnl04\u{1}\u{1}\u{1}\u{1}????"] {
+    for text in ["", "hello", "dcjrnl05", "dcjrnl05\u{1}\u{1}\u{1}\u{1}????"] {
         std::fs::write(&path, text).unwrap();
         assert!(Journal::open(&path, OnDamage::Drop).is_err(), "{text}");
     }

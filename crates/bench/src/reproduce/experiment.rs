@@ -1,0 +1,270 @@
+//! The experiments of the paper's Section 10 that can be run here, as a table.
+
+use deepconcolic::{Job, Radius, SeedRequest};
+use deepconcolic_geometry::Norm;
+
+use crate::error::BenchError;
+use crate::job::job;
+use crate::shelf::Shelf;
+
+const MNIST: &str = "mnist_complicated_logits.onnx";
+const CIFAR: &str = "cifar10_complicated_logits.onnx";
+/// Images that the paper starts boundary coverage and pairs from.
+const SEEDS: usize = 1000;
+/// Pixels that a test may change where pixels are counted.
+const PIXELS: f64 = 100.0;
+
+/// How long the command may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Ten minutes.
+    Quick,
+    /// Hours.
+    Full,
+}
+
+/// One experiment: a criterion on a network, in a norm.
+pub struct Experiment {
+    /// What its files are called.
+    pub name: &'static str,
+    /// What it is, for the page.
+    pub title: &'static str,
+    model: &'static str,
+    pub criterion: &'static str,
+    l0: bool,
+    /// The paper's seed; without one, the first 1,000 images.
+    seed: Option<usize>,
+    /// Decisions or neurons of these layers only.
+    layers: &'static [&'static str],
+    /// How far tests may be; none for anywhere.
+    radius: Option<f64>,
+    /// Its run in the published curves.
+    pub published: Option<&'static str>,
+    /// What the paper's tables say: coverage in percent, adversarial share in percent, least distance.
+    pub paper: Paper,
+    with: &'static [&'static str],
+}
+
+/// Figures of the paper's tables.
+#[derive(Clone, Copy)]
+pub struct Paper {
+    pub coverage: Option<f64>,
+    pub adversarial: Option<f64>,
+    pub least: Option<f64>,
+}
+
+const fn paper(coverage: f64, adversarial: f64, least: f64) -> Paper {
+    Paper {
+        coverage: Some(coverage),
+        adversarial: Some(adversarial),
+        least: Some(least),
+    }
+}
+
+const NOTHING: Paper = Paper {
+    coverage: None,
+    adversarial: None,
+    least: None,
+};
+
+/// Every experiment. Coverage of the paper is the last value of its published raw runs.
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "nc-linf-mnist",
+        title: "NC, L-infinity, MNIST",
+        model: MNIST,
+        criterion: "nc",
+        l0: false,
+        seed: Some(6427),
+        layers: &[],
+        radius: None,
+        published: Some("nc_linf_mnist_seed6427"),
+        paper: paper(97.89, 13.93, 1.0 / 255.0),
+        with: &["cascade", "paper", "published", "random"],
+    },
+    Experiment {
+        name: "nc-linf-mnist-ball",
+        title: "NC, L-infinity, MNIST, tests within 0.3",
+        model: MNIST,
+        criterion: "nc",
+        l0: false,
+        seed: Some(6427),
+        layers: &[],
+        radius: Some(0.3),
+        published: None,
+        paper: NOTHING,
+        with: &["cascade", "random"],
+    },
+    Experiment {
+        name: "nc-linf-cifar",
+        title: "NC, L-infinity, CIFAR-10",
+        model: CIFAR,
+        criterion: "nc",
+        l0: false,
+        seed: Some(6402),
+        layers: &[],
+        radius: None,
+        published: Some("nc_linf_cifar10_seed6402"),
+        paper: paper(89.72, 0.79, 1.0 / 255.0),
+        with: &["cascade", "paper", "random"],
+    },
+    Experiment {
+        name: "nc-l0-mnist",
+        title: "NC, L0, MNIST",
+        model: MNIST,
+        criterion: "nc",
+        l0: true,
+        seed: Some(9370),
+        layers: &[],
+        radius: Some(PIXELS),
+        published: Some("nc_l0_mnist_seed9370"),
+        paper: paper(97.51, 0.53, 1.0),
+        with: &["cascade", "paper", "random"],
+    },
+    Experiment {
+        name: "nc-l0-cifar",
+        title: "NC, L0, CIFAR-10",
+        model: CIFAR,
+        criterion: "nc",
+        l0: true,
+        seed: Some(8661),
+        layers: &[],
+        radius: Some(PIXELS),
+        published: Some("nc_l0_cifar10_seed8661"),
+        paper: paper(99.75, 5.59, 1.0),
+        with: &["cascade", "paper", "random"],
+    },
+    Experiment {
+        name: "nbc-linf-mnist",
+        title: "NBC, L-infinity, MNIST",
+        model: MNIST,
+        criterion: "nbc",
+        l0: false,
+        seed: None,
+        layers: &[],
+        radius: None,
+        published: Some("nbc_linf_mnist"),
+        paper: paper(60.90, 0.20, 0.0806),
+        with: &["cascade", "random"],
+    },
+    Experiment {
+        name: "nbc-linf-cifar",
+        title: "NBC, L-infinity, CIFAR-10",
+        model: CIFAR,
+        criterion: "nbc",
+        l0: false,
+        seed: None,
+        layers: &[],
+        radius: None,
+        published: Some("nbc_linf_cifar10"),
+        paper: paper(90.44, 7.71, 0.0113),
+        with: &["cascade", "random"],
+    },
+    Experiment {
+        name: "nbc-l0-mnist",
+        title: "NBC, L0, MNIST",
+        model: MNIST,
+        criterion: "nbc",
+        l0: true,
+        seed: None,
+        layers: &[],
+        radius: Some(PIXELS),
+        published: Some("nbc_l0_mnist"),
+        paper: paper(51.24, 0.09, 1.0),
+        with: &["cascade", "random"],
+    },
+    Experiment {
+        name: "nbc-l0-cifar",
+        title: "NBC, L0, CIFAR-10",
+        model: CIFAR,
+        criterion: "nbc",
+        l0: true,
+        seed: None,
+        layers: &[],
+        radius: Some(PIXELS),
+        published: Some("nbc_l0_cifar10"),
+        paper: paper(100.0, 4.13, 1.0),
+        with: &["cascade", "random"],
+    },
+    Experiment {
+        name: "ssc-linf-mnist",
+        title: "SSC, L-infinity, MNIST, decisions of the last hidden layer",
+        model: MNIST,
+        criterion: "ssc",
+        l0: false,
+        seed: None,
+        layers: &["7"],
+        radius: None,
+        published: Some("ssc_linf_a"),
+        paper: paper(96.18, 0.02, 0.1215),
+        with: &["cascade"],
+    },
+    Experiment {
+        name: "ssc-linf-cifar",
+        title: "SSC, L-infinity, CIFAR-10, decisions of the last hidden layer",
+        model: CIFAR,
+        criterion: "ssc",
+        l0: false,
+        seed: None,
+        layers: &["7"],
+        radius: None,
+        published: Some("ssc_linf_b"),
+        paper: paper(93.06, 0.36, 1.0 / 255.0),
+        with: &["cascade"],
+    },
+];
+
+impl Experiment {
+    /// The strategies it is run by. The published tool takes long, so that the short form leaves it out.
+    pub fn strategies(&self, length: Length) -> impl Iterator<Item = &'static str> {
+        let all = self.with.iter().copied();
+        all.filter(move |strategy| length == Length::Full || *strategy != "published")
+    }
+
+    /// How many seeds it is run from: the paper's figures are means over ten.
+    pub fn repetitions(&self, length: Length) -> usize {
+        match (length, self.seed) {
+            (Length::Full, Some(_)) => 10,
+            _ => 1,
+        }
+    }
+
+    /// Seconds of one run.
+    fn budget(length: Length, strategy: &str) -> f64 {
+        match (length, strategy) {
+            (Length::Quick, "paper") => 25.0,
+            (Length::Quick, "random") => 10.0,
+            (Length::Quick, _) => 30.0,
+            (Length::Full, "paper" | "published") => 3600.0,
+            (Length::Full, _) => 600.0,
+        }
+    }
+
+    /// The job of one run, the first from the paper's own seed.
+    pub fn job(
+        &self,
+        shelf: &Shelf,
+        strategy: &str,
+        seed: usize,
+        length: Length,
+    ) -> Result<Job, BenchError> {
+        let seeds = match self.seed {
+            // Images of the test set, spread over it.
+            Some(first) => SeedRequest::Given(vec![(first + 977 * seed) % 10_000]),
+            None => SeedRequest::First(SEEDS),
+        };
+        let mut job = Job {
+            radius: self.radius.map_or(Radius::Anywhere, Radius::Within),
+            strategy: strategy.into(),
+            budget: Some(Self::budget(length, strategy)),
+            proofs: strategy == "cascade" && self.radius.is_some(),
+            rng_seed: seed as u64,
+            ..job(shelf, self.model, self.criterion, seeds)?
+        };
+        if self.l0 {
+            job.parameters.norm = Norm::L0;
+        }
+        job.parameters.layers = self.layers.iter().map(|&layer| layer.into()).collect();
+        Ok(job)
+    }
+}

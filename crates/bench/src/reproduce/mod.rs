@@ -1,0 +1,145 @@
+//! The paper's tables and figures again, and ours beside them, by one command.
+//!
+//! Experiments are a table ([`experiment::ALL`]); each runs by several strategies, and what came of a run is a file
+//! of its own. A run whose file is there is not repeated, so that the command can be stopped and gone on with. The page, the
+//! plots and the table of numbers are made from these files alone.
+
+mod curves;
+mod experiment;
+mod outcome;
+mod page;
+mod plot;
+mod steepness;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::error::BenchError;
+use crate::shelf::Shelf;
+use experiment::{Experiment, Length};
+use outcome::Outcome;
+use steepness::Steepness;
+
+/// What to do.
+pub struct Plan {
+    /// Ten minutes instead of hours.
+    pub quick: bool,
+    /// Where files of runs are kept.
+    pub out: PathBuf,
+    /// Where the page and its plots go, if anywhere.
+    pub docs: Option<PathBuf>,
+    /// Only experiments whose names contain this.
+    pub named: String,
+}
+
+/// Runs what is missing and writes the page.
+pub fn run(shelf: &Shelf, plan: &Plan) -> Result<(), BenchError> {
+    let folder = plan.out.join(if plan.quick { "quick" } else { "full" });
+    fs::create_dir_all(&folder)?;
+    let length = if plan.quick {
+        Length::Quick
+    } else {
+        Length::Full
+    };
+    let started = Instant::now();
+    let mut outcomes = Vec::new();
+    for experiment in chosen(&plan.named) {
+        outcomes.extend(runs(shelf, experiment, length, &folder, started)?);
+    }
+    let steepness = if "lipschitz".contains(&plan.named) {
+        steepness::run(shelf, length, &folder, started)?
+    } else {
+        Vec::new()
+    };
+    let results = Results {
+        outcomes,
+        steepness,
+        published: curves::read(&shelf.paper_curves())?,
+        quick: plan.quick,
+    };
+    write(&plan.out.join("results.json"), &page::json(&results)?)?;
+    write(&plan.out.join("results.csv"), &page::csv(&results))?;
+    if let Some(docs) = &plan.docs {
+        page::write(&results, docs)?;
+        println!("wrote {}", docs.join("RESULTS.md").display());
+    }
+    Ok(())
+}
+
+/// Everything the page is made from.
+pub struct Results {
+    outcomes: Vec<Outcome>,
+    steepness: Vec<Steepness>,
+    published: curves::Curves,
+    quick: bool,
+}
+
+fn chosen(named: &str) -> impl Iterator<Item = &'static Experiment> {
+    let named = named.to_owned();
+    experiment::ALL
+        .iter()
+        .filter(move |experiment| experiment.name.contains(&named))
+}
+
+/// What came of an experiment by each strategy and from each seed.
+fn runs(
+    shelf: &Shelf,
+    experiment: &Experiment,
+    length: Length,
+    folder: &Path,
+    started: Instant,
+) -> Result<Vec<Outcome>, BenchError> {
+    let mut outcomes = Vec::new();
+    for strategy in experiment.strategies(length) {
+        for seed in 0..experiment.repetitions(length) {
+            let name = format!("{}-{strategy}-{seed}.json", experiment.name);
+            let path = folder.join(&name);
+            let outcome = match kept::<Outcome>(&path)? {
+                Some(outcome) => outcome,
+                None => {
+                    let outcome = outcome::run(shelf, experiment, strategy, seed, length)?;
+                    keep(&path, &outcome)?;
+                    outcome
+                }
+            };
+            println!(
+                "{:>6.0} s  {:34} {}",
+                started.elapsed().as_secs_f64(),
+                name.trim_end_matches(".json"),
+                outcome.in_words()
+            );
+            outcomes.push(outcome);
+        }
+    }
+    Ok(outcomes)
+}
+
+/// What an earlier sitting found, if it did.
+fn kept<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, BenchError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path).map_err(|e| BenchError::File(path.to_owned(), e))?;
+    let read = serde_json::from_str(&text);
+    read.map(Some).map_err(|e| {
+        BenchError::Campaign(format!(
+            "{}: {e}; remove the file to have it made again",
+            path.display()
+        ))
+    })
+}
+
+fn keep<T: serde::Serialize>(path: &Path, outcome: &T) -> Result<(), BenchError> {
+    let text = serde_json::to_string_pretty(outcome)
+        .map_err(|e| BenchError::Campaign(format!("{}: {e}", path.display())))?;
+    write(path, &text)
+}
+
+/// Writes a file whole or not at all, so that a run that is stopped leaves nothing half done.
+fn write(path: &Path, text: &str) -> Result<(), BenchError> {
+    let failed = |e| BenchError::File(path.to_owned(), e);
+    let half = path.with_extension("part");
+    fs::write(&half, text).map_err(failed)?;
+    fs::rename(&half, path).map_err(failed)
+}
