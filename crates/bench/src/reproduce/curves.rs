@@ -9,7 +9,7 @@ use crate::error::BenchError;
 /// A row of the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    pub step: usize,
+    pub number: usize,
     pub covered: f64,
     pub tests: usize,
     pub adversarial: usize,
@@ -42,7 +42,7 @@ fn parse(text: &str) -> Result<Curves, usize> {
                 return None;
             };
             Some(Step {
-                step: step.parse().ok()?,
+                number: step.parse().ok()?,
                 covered: covered.parse().ok()?,
                 tests: tests.parse().ok()?,
                 adversarial: adversarial.parse().ok()?,

@@ -15,6 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::error::BenchError;
 use crate::shelf::Shelf;
 use experiment::{Experiment, Length};
@@ -95,14 +98,9 @@ fn runs(
         for seed in 0..experiment.repetitions(length) {
             let name = format!("{}-{strategy}-{seed}.json", experiment.name);
             let path = folder.join(&name);
-            let outcome = match kept::<Outcome>(&path)? {
-                Some(outcome) => outcome,
-                None => {
-                    let outcome = outcome::run(shelf, experiment, strategy, seed, length)?;
-                    keep(&path, &outcome)?;
-                    outcome
-                }
-            };
+            let outcome = once(&path, || {
+                outcome::run(shelf, experiment, strategy, seed, length)
+            })?;
             println!(
                 "{:>6.0} s  {:34} {}",
                 started.elapsed().as_secs_f64(),
@@ -115,25 +113,26 @@ fn runs(
     Ok(outcomes)
 }
 
-/// What an earlier sitting found, if it did.
-fn kept<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, BenchError> {
+/// What an earlier sitting found; where it did not, it is found now and kept.
+fn once<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    find: impl FnOnce() -> Result<T, BenchError>,
+) -> Result<T, BenchError> {
     if !path.exists() {
-        return Ok(None);
+        let found = find()?;
+        let text = serde_json::to_string_pretty(&found)
+            .map_err(|e| BenchError::Campaign(format!("{}: {e}", path.display())))?;
+        write(path, &text)?;
+        return Ok(found);
     }
     let text = fs::read_to_string(path).map_err(|e| BenchError::File(path.to_owned(), e))?;
     let read = serde_json::from_str(&text);
-    read.map(Some).map_err(|e| {
+    read.map_err(|e| {
         BenchError::Campaign(format!(
             "{}: {e}; remove the file to have it made again",
             path.display()
         ))
     })
-}
-
-fn keep<T: serde::Serialize>(path: &Path, outcome: &T) -> Result<(), BenchError> {
-    let text = serde_json::to_string_pretty(outcome)
-        .map_err(|e| BenchError::Campaign(format!("{}: {e}", path.display())))?;
-    write(path, &text)
 }
 
 /// Writes a file whole or not at all, so that a run that is stopped leaves nothing half done.

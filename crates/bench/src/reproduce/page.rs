@@ -313,7 +313,7 @@ fn published(results: &Results) -> String {
          | tests | raw: coverage | adversarial | ours by its rules | other answer |\n|---:|---:|---:|---:|---:|\n",
     );
     for step in STEPS {
-        let Some(theirs) = raw.iter().find(|row| row.step == step) else {
+        let Some(theirs) = raw.iter().find(|row| row.number == step) else {
             continue;
         };
         let ours = run

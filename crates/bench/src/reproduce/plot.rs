@@ -172,7 +172,7 @@ fn escaped(text: &str) -> String {
 
 /// A number in few digits.
 fn short(number: f64) -> String {
-    let text = if number.abs() >= 100.0 || number == number.trunc() {
+    let text = if number.abs() >= 100.0 || number.fract().abs() < 1e-9 {
         format!("{number:.0}")
     } else if number.abs() >= 10.0 {
         format!("{number:.1}")

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use deepconcolic::Job;
 
 use super::experiment::Length;
-use super::{keep, kept};
+use super::once;
 use crate::error::BenchError;
 use crate::lipschitz::{papers_job, slopes};
 use crate::shelf::Shelf;
@@ -54,26 +54,21 @@ pub fn run(
             let passes = if length == Length::Quick { quick } else { full };
             let name = format!("lipschitz-{}-{strategy}", data.to_lowercase());
             let path = folder.join(format!("{name}.json"));
-            let steepness = match kept::<Steepness>(&path)? {
-                Some(known) => known,
-                None => {
-                    let start = Instant::now();
-                    let job = Job {
-                        strategy: strategy.into(),
-                        ..papers_job(shelf, model, images)?
-                    };
-                    let regions = slopes(job, passes)?;
-                    let steepness = Steepness {
-                        data: data.into(),
-                        search: search.into(),
-                        passes,
-                        found: regions.iter().filter_map(|region| region.found).collect(),
-                        seconds: start.elapsed().as_secs_f64(),
-                    };
-                    keep(&path, &steepness)?;
-                    steepness
-                }
-            };
+            let steepness = once(&path, || {
+                let start = Instant::now();
+                let job = Job {
+                    strategy: strategy.into(),
+                    ..papers_job(shelf, model, images)?
+                };
+                let regions = slopes(job, passes)?;
+                Ok(Steepness {
+                    data: data.into(),
+                    search: search.into(),
+                    passes,
+                    found: regions.iter().filter_map(|region| region.found).collect(),
+                    seconds: start.elapsed().as_secs_f64(),
+                })
+            })?;
             println!(
                 "{:>6.0} s  {name:34} median {:.2} of {} images",
                 started.elapsed().as_secs_f64(),

@@ -267,7 +267,7 @@ mod tests {
             let mut tests: Vec<Vec<f32>> = Vec::new();
             for round in 0..12 {
                 let first = tests.len();
-                for _ in 0..1 + round % 5 {
+                for _ in 0..=round % 5 {
                     let value = |n: usize| low[n] - 0.2 + random.part() * (high[n] - low[n] + 0.4);
                     tests.push((0..4).map(value).collect());
                 }

@@ -1,5 +1,6 @@
 //! The report from outside: complete without a script, made from the folder alone, and judged by `check`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -36,7 +37,7 @@ fn text(run: &Left, file: &str) -> String {
 fn pages(run: &Left) -> Vec<(String, String)> {
     let entries = fs::read_dir(&run.0).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let names = names.filter(|name| name.ends_with(".html"));
+    let names = names.filter(|name| Path::new(name).extension().is_some_and(|e| e == "html"));
     names.map(|name| (name.clone(), text(run, &name))).collect()
 }
 
@@ -329,7 +330,7 @@ fn tables_show_changed_features_by_their_names() {
     let mut csv = names.join(",") + ",label\n";
     for (row, label) in x.values.chunks(features).zip(&y.values) {
         let values: Vec<String> = row.iter().map(ToString::to_string).collect();
-        csv.push_str(&format!("{},class {label}\n", values.join(",")));
+        writeln!(csv, "{},class {label}", values.join(",")).unwrap();
     }
     let data = bed.file("data.csv", &csv);
     let subject = [TABLE[0], "--data", &data];

@@ -85,7 +85,7 @@ impl PublishedProgram {
             return attempt.first_layer(&target);
         }
         let size = attempt.least_size(&target, effort)?;
-        attempt.lowest(size, Some(target), effort)
+        attempt.lowest(size, Some(&target), effort)
     }
 }
 
@@ -192,7 +192,7 @@ impl Attempt<'_> {
     fn lowest(
         &self,
         size: f64,
-        target: Option<Condition>,
+        target: Option<&Condition>,
         effort: &mut Effort,
     ) -> Option<Vec<f32>> {
         let room = self.room();
@@ -200,7 +200,7 @@ impl Attempt<'_> {
         let upper = room.upper.iter().map(|high| high.min(size)).collect();
         let cost = (0..self.test.len()).map(|e| self.width(e)).collect();
         let mut tableau = Tableau::new(lower, upper, cost);
-        if let Some((row, least)) = &target {
+        if let Some((row, least)) = target {
             // The size is that of the least change, up to rounding.
             tableau.add(row, least - TOLERANCE);
         }

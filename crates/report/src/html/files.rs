@@ -101,14 +101,16 @@ fn earlier(folder: &Path) -> Vec<String> {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect()
     };
+    let ends =
+        |name: &str, extension: &str| Path::new(name).extension().is_some_and(|e| e == extension);
     let is_page = |name: &String| {
-        (name.starts_with("layer-") && name.ends_with(".html"))
+        (name.starts_with("layer-") && ends(name, "html"))
             || name == "adversarial.html"
             || name == "requirements.html"
     };
     let mut found: Vec<String> = names(folder).into_iter().filter(is_page).collect();
     let pictures = names(&folder.join(PICTURES));
-    let pictures = pictures.into_iter().filter(|name| name.ends_with(".png"));
+    let pictures = pictures.into_iter().filter(|name| ends(name, "png"));
     found.extend(pictures.map(|name| format!("{PICTURES}/{name}")));
     found.sort();
     found

@@ -143,7 +143,7 @@ fn changed(view: &View, adversarial: &Adversarial) -> Vec<Change> {
     let both = run.input(seed).iter().zip(adversarial.input(run));
     let mut changes: Vec<Change> = both
         .enumerate()
-        .filter(|(_, (before, after))| before != after)
+        .filter(|(_, (before, after))| before.to_bits() != after.to_bits())
         .map(|(element, (&before, &after))| {
             let width = f64::from(upper[element]) - f64::from(lower[element]);
             Change {

@@ -79,7 +79,7 @@ fn heading(view: &View) -> Markup {
     let data = Path::new(&data)
         .file_name()
         .map_or_else(|| data.clone(), |n| n.to_string_lossy().into_owned());
-    let decision = summary.decision.map(|rule| rule.words());
+    let decision = summary.decision.map(deepconcolic::Rule::words);
     html! {
         h1 { (model(view)) span class="criterion" { (criterion(view)) } }
         p class="facts" {

@@ -1,5 +1,6 @@
 //! The page of what `coverage --out` measured, and the file it is made from.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use deepconcolic::{CoverageReport, Error};
@@ -232,13 +233,14 @@ fn summary(coverage: &Coverage) -> String {
         cell(&headline(coverage))
     );
     for criterion in &coverage.criteria {
-        text.push_str(&format!(
-            "| {} | {} | {} | {} |\n",
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
             cell(&criterion.name),
             count(criterion.total),
             count(criterion.covered),
             percent(criterion.covered, criterion.total)
-        ));
+        );
     }
     text
 }

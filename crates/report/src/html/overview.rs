@@ -1,5 +1,6 @@
 //! The index of several runs: a folder whose sub-folders are runs.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -99,7 +100,7 @@ fn address(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"._-~".contains(&byte) {
             address.push(char::from(byte));
         } else {
-            address.push_str(&format!("%{byte:02X}"));
+            let _ = write!(address, "%{byte:02X}");
         }
     }
     // A name such as `javascript:x` is a folder all the same.

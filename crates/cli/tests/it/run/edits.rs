@@ -136,7 +136,7 @@ fn without_report(folder: &Path) {
         let beside = ["style.css", "report.js", "junit.xml", "summary.md"];
         if name == "pictures" {
             fs::remove_dir_all(&path).unwrap();
-        } else if name.ends_with(".html") || beside.contains(&name) {
+        } else if path.extension().is_some_and(|e| e == "html") || beside.contains(&name) {
             fs::remove_file(&path).unwrap();
         }
     }

@@ -1,6 +1,8 @@
 //! Lines over one axis: coverage over tests and over time, constants, robustness over distance. A line carries its
 //! name at its end, so that no legend is needed.
 
+use std::fmt::Write as _;
+
 use maud::{Markup, html};
 
 use super::frame::Frame;
@@ -165,12 +167,12 @@ impl LinePlot<'_> {
                 continue;
             }
             let (x, y) = FRAME.place(self.x(x), y / self.top.max(f64::MIN_POSITIVE));
-            match last {
-                None => path.push_str(&format!("M{} {}", At(x), At(y))),
-                Some(before) if before == y && number + 1 != points => continue,
-                Some(_) => path.push_str(&format!("H{}V{}", At(x), At(y))),
-            }
-            last = Some(y);
+            let _ = match last {
+                None => write!(path, "M{} {}", At(x), At(y)),
+                Some(before) if before == y.to_bits() && number + 1 != points => continue,
+                Some(_) => write!(path, "H{}V{}", At(x), At(y)),
+            };
+            last = Some(y.to_bits());
         }
         path
     }

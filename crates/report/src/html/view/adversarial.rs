@@ -57,7 +57,10 @@ impl Adversarial {
 /// All of them, the nearest first.
 pub fn of(run: &SavedRun) -> Vec<Adversarial> {
     let mut all: Vec<Adversarial> = run.suite.adversarial().map(|t| of_suite(run, t)).collect();
-    let rows = run.nearest_adversarial.as_ref().map_or(0, |t| t.len());
+    let rows = run
+        .nearest_adversarial
+        .as_ref()
+        .map_or(0, deepconcolic_record::NearestAdversarialTable::len);
     all.extend((0..rows).filter_map(|row| nearest(run, row)));
     all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     all
