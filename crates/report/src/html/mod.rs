@@ -1,6 +1,6 @@
 //! The report of a folder: pages to look at, `junit.xml` for build servers, `summary.md` for a pull request.
 //!
-//! Data flow one way: the folder is read into a [`View`](view::View), pages are made from that, and files are written
+//! Data flow one way: the folder is read into a `View`, pages are made from that, and files are written
 //! or compared. The pages are a function of the folder's other files: the same folder has the same report, so that
 //! `check` can make it again and compare.
 
