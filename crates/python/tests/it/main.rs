@@ -98,8 +98,9 @@ impl Environment {
             "maturin",
             "build",
             "--quiet",
+            // Not `test`, which would make it a program that runs tests.
             "--profile",
-            "test",
+            "dev",
             "--out",
         ]);
         maturin
