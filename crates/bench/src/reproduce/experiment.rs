@@ -206,7 +206,7 @@ pub const ALL: &[Experiment] = &[
         criterion: "ssc",
         l0: false,
         seed: None,
-        layers: &["7"],
+        layers: &["6"],
         radius: None,
         published: Some("ssc_linf_b"),
         paper: paper(93.06, 0.36, 1.0 / 255.0),
