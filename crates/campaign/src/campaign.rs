@@ -35,6 +35,9 @@ use crate::suite::{Seeds, Suite};
 /// a pass costs.
 const SAMPLED: usize = 64;
 const LEAST_SAMPLED: usize = 4;
+/// The share of the time left that ranking new tests may take. What there is no time for is ranked in a later round; a
+/// search can start from the others.
+const RANKING_SHARE: f64 = 0.25;
 
 /// What a campaign works on. Shared, so that a campaign can move to another thread and outlive its maker.
 #[derive(Clone)]
@@ -540,7 +543,8 @@ impl Campaign {
         };
         let mut passes = self.passes;
         if is_ranked(stage) {
-            self.ranking.update(&context, &self.suite, limits);
+            let limits = limits.part(RANKING_SHARE);
+            self.ranking.update(&context, &self.suite, &limits);
             // What it costs a campaign that was never stopped; one that was starts it anew.
             passes.forward += self.fresh;
         }

@@ -72,6 +72,20 @@ impl Limits<'_> {
             .map_or(usize::MAX, |maximum| maximum.saturating_sub(passes.total()))
     }
 
+    /// What ends a part that may take this share of the time left; all of it where passes are counted, so that nothing
+    /// depends on the clock.
+    pub(crate) fn part(&self, share: f64) -> Self {
+        let now = Instant::now();
+        let part = |end: Instant| now + end.saturating_duration_since(now).mul_f64(share);
+        let counts = self.executions.is_some();
+        Self {
+            deadline: self
+                .deadline
+                .map(|end| if counts { end } else { part(end) }),
+            ..*self
+        }
+    }
+
     /// What an engine may take: so many passes, and no time beyond these limits.
     pub(crate) fn budget(&self, passes: Option<usize>, attempt: Option<usize>) -> Budget<'_> {
         Budget {

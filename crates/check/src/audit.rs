@@ -1,14 +1,17 @@
 //! A whole suite run again from nothing: what it covers, and which tests show it.
 
-use deepconcolic_criteria::{Change, Clearance, Prediction, SampleView, Tally};
+use deepconcolic_criteria::{Change, Clearance, Guide, Prediction, SampleView, Tally};
 use deepconcolic_geometry::Together;
 use deepconcolic_network::{BitSet, Pass, Point, Trace};
+use rayon::prelude::*;
 
 use crate::pair::{PairClaim, PairJudge, Standing};
 use crate::witness::{Slot, Witnesses};
 
 /// Tests run at a time.
 const BATCH: usize = 64;
+/// Tests that are looked at before what they meet is entered: a test of a large network meets many thousands of sections.
+const LOOKED: usize = 8;
 /// Most tests of which every two are compared for pairs that nobody claimed. The time for it grows with the
 /// square of their number where values and not only signs must change.
 const COMPARED: usize = 2000;
@@ -98,7 +101,24 @@ struct Books {
     witnesses: Vec<ShownBy>,
 }
 
+/// An open requirement that a test meets: how clearly, its group and its slot.
+type Met = (Clearance, u32, u32);
+
 impl Books {
+    /// What is open and met by a test: exactly first, then by the margin.
+    fn met(&self, guide: &dyn Guide, look: SampleView<'_>) -> Vec<Met> {
+        let mut met = Vec::new();
+        for (clearance, open) in [
+            (Clearance::Exact, &self.uncovered),
+            (Clearance::Firm, &self.infirm),
+        ] {
+            guide.met(look, open, clearance, &mut |group, slot| {
+                met.push((clearance, group as u32, slot as u32));
+            });
+        }
+        met
+    }
+
     fn enter(&mut self, group: usize, slot: usize, clearance: Clearance, shown: (u32, u32)) {
         let open = match clearance {
             Clearance::Exact => &mut self.uncovered,
@@ -221,16 +241,17 @@ impl Witnesses<'_> {
                 if counts && compares {
                     tally.observe(&trace);
                 }
+                let view = |sample: usize| SampleView {
+                    trace: &trace,
+                    sample,
+                    means: self.means,
+                };
+                if counts {
+                    self.look(&view, batch, books);
+                }
                 for (sample, &test) in batch.iter().enumerate() {
-                    let look = SampleView {
-                        trace: &trace,
-                        sample,
-                        means: self.means,
-                    };
-                    if counts {
-                        self.look(look, test as u32, books);
-                    }
-                    tests.predictions[test] = Some(self.decision.predict(look.at(Point::Logits)));
+                    let logits = view(sample).at(Point::Logits);
+                    tests.predictions[test] = Some(self.decision.predict(logits));
                 }
             }
         }
@@ -250,19 +271,28 @@ impl Witnesses<'_> {
         pairs.is_none_or(|pairs| pairs.changes() == signs) || tests <= COMPARED
     }
 
-    fn look(&self, look: SampleView<'_>, test: u32, books: &mut Books) {
+    /// Enters what the tests of a batch meet: looked up for some at a time on all threads, entered in their order.
+    fn look<'t>(
+        &self,
+        view: &(dyn Fn(usize) -> SampleView<'t> + Sync),
+        batch: &[usize],
+        books: &mut Books,
+    ) {
         let Some(guide) = self.guide else {
             return;
         };
-        for clearance in [Clearance::Exact, Clearance::Firm] {
-            let open = match clearance {
-                Clearance::Exact => &books.uncovered,
-                Clearance::Firm => &books.infirm,
-            };
-            let mut met = Vec::new();
-            guide.met(look, open, clearance, &mut |g, s| met.push((g, s)));
-            for (group, slot) in met {
-                books.enter(group, slot, clearance, (test, test));
+        let samples: Vec<usize> = (0..batch.len()).collect();
+        for samples in samples.chunks(LOOKED) {
+            let met: Vec<Vec<Met>> = samples
+                .par_iter()
+                .map(|&sample| books.met(guide, view(sample)))
+                .collect();
+            for (&sample, met) in samples.iter().zip(met) {
+                let test = batch[sample] as u32;
+                for (clearance, group, slot) in met {
+                    let (group, slot) = (group as usize, slot as usize);
+                    books.enter(group, slot, clearance, (test, test));
+                }
             }
         }
     }

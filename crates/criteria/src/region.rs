@@ -61,7 +61,10 @@ impl Region {
     pub fn contains(&self, input: &[f32], space: &InputSpace) -> bool {
         match self {
             Self::Domain => true,
-            Self::Ball(ball) => ball.norm.distance(&ball.centre, input, space) <= ball.radius,
+            Self::Ball(ball) => {
+                let (centre, radius) = (&ball.centre, ball.radius);
+                ball.norm.is_within(centre, input, radius, space)
+            }
             Self::Box { lower, upper } => {
                 let ends = lower.iter().zip(upper);
                 let mut values = input.iter().map(|&x| f64::from(x)).zip(ends);

@@ -40,8 +40,8 @@ pub(crate) use timetable::Timetable;
 
 /// Multiplications that running a suite again takes at most for a session that was cancelled to do so: a few seconds.
 const SOON: usize = 1 << 36;
-/// The share of the time left that measuring seeds may take.
-const MEASURE_SHARE: f64 = 0.5;
+/// The share of the time left that measuring seeds may take: each is ranked and run again in the end, too.
+const MEASURE_SHARE: f64 = 0.2;
 /// The shares of the time left that proofs before a search for pairs, and proofs between two searches, may take.
 const PAIR_SHARE: f64 = 0.25;
 const PROOF_SHARE: f64 = 0.5;
@@ -279,7 +279,7 @@ impl Session {
         // What is in the journal was done from all seeds, so they are run again whatever the limits.
         let measuring = if opened.entries.is_empty() {
             Limits {
-                deadline: log.time.share(MEASURE_SHARE, log.time.end()),
+                deadline: log.time.share(MEASURE_SHARE, log.end_of_search(0, 0)),
                 ..log.limits(&flag)
             }
         } else {

@@ -153,7 +153,7 @@ pub fn write_adversarial(
         let mut file = AtomicFile::create(&path)?;
         file.write_all(contents)
             .map_err(ArchiveError::io(&path, "write"))?;
-        file.commit()?;
+        file.publish()?;
     }
     Ok(())
 }

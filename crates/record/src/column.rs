@@ -54,6 +54,14 @@ impl<T: Copy + PartialEq> Column<T> {
         self.rows += 1;
     }
 
+    /// Adds so many blank rows.
+    pub fn push_blank(&mut self, rows: usize) {
+        self.rows += rows;
+        if !self.values.is_empty() {
+            self.spell_out();
+        }
+    }
+
     /// Takes the last row out.
     pub fn pop(&mut self) {
         self.values.pop();
@@ -114,16 +122,17 @@ impl<T: Element + Copy + PartialEq> Column<T> {
 
     /// Reads it back.
     pub(crate) fn read(file: &mut NpzReader, name: &str, blank: T) -> Result<Self, ArchiveError> {
-        let mut values = file.read::<T>(name)?.values;
-        let rows = values.len();
-        if values.iter().all(|value| same(value, &blank)) {
-            values = Vec::new();
-        }
-        Ok(Self {
-            blank,
-            rows,
-            values,
-        })
+        let mut column = Self::new(blank);
+        file.read_in_parts(name, &mut |part: &[T]| {
+            if part.iter().all(|value| same(value, &blank)) {
+                column.push_blank(part.len());
+            } else {
+                column.spell_out();
+                column.values.extend_from_slice(part);
+                column.rows += part.len();
+            }
+        })?;
+        Ok(column)
     }
 }
 
@@ -144,6 +153,10 @@ mod tests {
         assert_eq!(column[1000].to_bits(), 2f32.to_bits());
         assert!(column[3].is_nan() && column[1001].is_nan());
         column[3] = 1.0;
+        column.push_blank(2);
+        assert!(column.len() == 1004 && column[1003].is_nan());
+        column.pop();
+        column.pop();
         let picked = column.pick(&[1000, 3, 4]);
         assert_eq!(picked.len(), 3);
         assert!(picked[2].is_nan());

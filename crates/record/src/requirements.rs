@@ -114,22 +114,39 @@ impl RequirementTable {
                 }
                 continue;
             }
-            for slot in 0..group.slots() {
-                let shown = audit.witnesses[g].get(slot);
-                let state = if group.not_required.contains(slot) {
-                    State::NotRequired
-                } else if audit.covered[g].contains(slot) {
-                    State::Covered
-                } else {
-                    State::Unresolved
-                };
-                // One test can meet a requirement on two inputs with itself.
-                let paired = family.inputs(g, slot) == Inputs::Two;
-                let fragile = audit.fragile[g].contains(slot);
-                table.push(state, shown, paired, fragile);
-            }
+            table.push_group(family, audit, (g, group));
         }
         table
+    }
+
+    /// Adds the rows of a group, column by column: there can be tens of millions, most of them blank in most columns.
+    fn push_group(&mut self, family: &dyn Family, audit: &Audit, (g, group): (usize, &Group)) {
+        let (first, slots) = (self.state.len(), group.slots());
+        self.state.resize(first + slots, State::Unresolved as u8);
+        for slot in audit.covered[g].iter() {
+            self.state[first + slot] = State::Covered as u8;
+        }
+        for slot in group.not_required.iter() {
+            self.state[first + slot] = State::NotRequired as u8;
+        }
+        let shown = &audit.witnesses[g];
+        let test = |(test, _): (u32, u32)| i64::from(test);
+        let tests = (0..slots).map(|slot| shown.get(slot).map_or(-1, test));
+        self.test.extend(tests);
+        self.test2.push_blank(slots);
+        for slot in audit.covered[g].iter() {
+            // One test can meet a requirement on two inputs with itself.
+            let is_paired = family.inputs(g, slot) == Inputs::Two;
+            if let Some((_, second)) = shown.get(slot).filter(|_| is_paired) {
+                self.test2[first + slot] = i64::from(second);
+            }
+        }
+        self.fragile.push_blank(slots);
+        for slot in audit.fragile[g].iter() {
+            self.fragile[first + slot] = 1;
+        }
+        self.bound.push_blank(slots);
+        self.certificate.push_blank(slots);
     }
 
     /// Enters that slots of a group are infeasible, by these certificates. Only what is open can be.

@@ -1,5 +1,6 @@
 //! From the bytes of an array to values of the type the caller asks for.
 
+use std::fmt;
 use std::io::Read;
 
 use super::dtype::{Dtype, Scalar};
@@ -15,60 +16,112 @@ pub(crate) fn read_values<T: Codec>(
     dtype: Dtype,
     count: usize,
 ) -> Result<Vec<T>, ArrayError> {
+    let mut values = reserve(count)?;
+    read_in_parts(reader, dtype, count, &mut |part| {
+        values.extend_from_slice(part);
+    })?;
+    Ok(values)
+}
+
+/// The same, part by part: for those who need not hold all of them.
+pub(crate) fn read_in_parts<T: Codec>(
+    reader: &mut impl Read,
+    dtype: Dtype,
+    count: usize,
+    take: &mut dyn FnMut(&[T]),
+) -> Result<(), ArrayError> {
     let mut items = Items {
         reader,
         count,
         big_endian: dtype.big_endian,
+        take,
     };
     match dtype.scalar {
-        Scalar::Bool => items.read(|[byte]| unsigned((byte != 0).into())),
-        Scalar::I8 => items.read(|bytes| signed(i8::from_le_bytes(bytes).into())),
-        Scalar::I16 => items.read(|bytes| signed(i16::from_le_bytes(bytes).into())),
-        Scalar::I32 => items.read(|bytes| signed(i32::from_le_bytes(bytes).into())),
-        Scalar::I64 => items.read(|bytes| signed(i64::from_le_bytes(bytes))),
-        Scalar::U8 => items.read(|bytes| unsigned(u8::from_le_bytes(bytes).into())),
-        Scalar::U16 => items.read(|bytes| unsigned(u16::from_le_bytes(bytes).into())),
-        Scalar::U32 => items.read(|bytes| unsigned(u32::from_le_bytes(bytes).into())),
-        Scalar::U64 => items.read(|bytes| unsigned(u64::from_le_bytes(bytes))),
+        Scalar::Bool => items.read(|[byte]| Number::Unsigned((byte != 0).into())),
+        Scalar::I8 => items.read(|bytes| Number::Signed(i8::from_le_bytes(bytes).into())),
+        Scalar::I16 => items.read(|bytes| Number::Signed(i16::from_le_bytes(bytes).into())),
+        Scalar::I32 => items.read(|bytes| Number::Signed(i32::from_le_bytes(bytes).into())),
+        Scalar::I64 => items.read(|bytes| Number::Signed(i64::from_le_bytes(bytes))),
+        Scalar::U8 => items.read(|bytes| Number::Unsigned(u8::from_le_bytes(bytes).into())),
+        Scalar::U16 => items.read(|bytes| Number::Unsigned(u16::from_le_bytes(bytes).into())),
+        Scalar::U32 => items.read(|bytes| Number::Unsigned(u32::from_le_bytes(bytes).into())),
+        Scalar::U64 => items.read(|bytes| Number::Unsigned(u64::from_le_bytes(bytes))),
         Scalar::F16 => {
-            items.read(|bytes| float(float16::from_bits(u16::from_le_bytes(bytes)).into()))
+            items.read(|bytes| Number::Float(float16::from_bits(u16::from_le_bytes(bytes)).into()))
         }
-        Scalar::F32 => items.read(|bytes| float(f32::from_le_bytes(bytes).into())),
-        Scalar::F64 => items.read(|bytes| float(f64::from_le_bytes(bytes))),
+        Scalar::F32 => items.read(|bytes| Number::Float(f32::from_le_bytes(bytes).into())),
+        Scalar::F64 => items.read(|bytes| Number::Float(f64::from_le_bytes(bytes))),
     }
 }
 
-struct Items<'a, R> {
+/// A number of a file.
+#[derive(Clone, Copy)]
+enum Number {
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+}
+
+impl Number {
+    /// The same in the type the caller asks for, if that can hold it.
+    #[inline]
+    fn into_element<T: Codec>(self) -> Option<T> {
+        match self {
+            Self::Signed(value) => T::from_signed(value),
+            Self::Unsigned(value) => T::from_unsigned(value),
+            Self::Float(value) => T::from_float(value),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(value) => value.fmt(f),
+            Self::Unsigned(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+        }
+    }
+}
+
+struct Items<'a, R, T> {
     reader: &'a mut R,
     count: usize,
     big_endian: bool,
+    take: &'a mut dyn FnMut(&[T]),
 }
 
-impl<R: Read> Items<'_, R> {
-    /// Reads chunk by chunk; `convert` gives the value, or its text when the type cannot hold it.
-    fn read<const N: usize, T: Codec>(
+impl<R: Read, T: Codec> Items<'_, R, T> {
+    /// Reads chunk by chunk; `number` is what the bytes of an element stand for.
+    fn read<const N: usize>(
         &mut self,
-        convert: impl Fn([u8; N]) -> Result<T, String>,
-    ) -> Result<Vec<T>, ArrayError> {
-        let mut values = reserve(self.count)?;
-        let mut buffer = vec![0; N * CHUNK.min(self.count)];
-        while values.len() < self.count {
-            let wanted = CHUNK.min(self.count - values.len());
+        number: impl Fn([u8; N]) -> Number,
+    ) -> Result<(), ArrayError> {
+        let size = CHUNK.min(self.count);
+        let (mut buffer, mut part) = (vec![0; N * size], Vec::with_capacity(size));
+        let mut done = 0;
+        while done < self.count {
+            let wanted = CHUNK.min(self.count - done);
             let bytes = &mut buffer[..N * wanted];
             self.reader.read_exact(bytes)?;
+            part.clear();
             for &item in bytes.as_chunks::<N>().0 {
                 let mut item = item;
                 if self.big_endian {
                     item.reverse();
                 }
-                values.push(convert(item).map_err(|value| ArrayError::Value {
-                    index: values.len(),
-                    value,
+                let number = number(item);
+                let element = number.into_element();
+                part.push(element.ok_or_else(|| ArrayError::Value {
+                    index: done + part.len(),
+                    value: number.to_string(),
                     expected: T::EXPECTED,
                 })?);
             }
+            (self.take)(&part);
+            done += wanted;
         }
-        Ok(values)
+        Ok(())
     }
 }
 
@@ -79,18 +132,6 @@ fn reserve<T>(count: usize) -> Result<Vec<T>, ArrayError> {
         .try_reserve_exact(count)
         .map_err(|_| ArrayError::Memory(count as u128 * size_of::<T>() as u128))?;
     Ok(values)
-}
-
-fn signed<T: Codec>(value: i64) -> Result<T, String> {
-    T::from_signed(value).ok_or_else(|| value.to_string())
-}
-
-fn unsigned<T: Codec>(value: u64) -> Result<T, String> {
-    T::from_unsigned(value).ok_or_else(|| value.to_string())
-}
-
-fn float<T: Codec>(value: f64) -> Result<T, String> {
-    T::from_float(value).ok_or_else(|| value.to_string())
 }
 
 /// Reorders values stored with the first axis fastest (Fortran) to the last axis fastest (C).

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::decode::{fortran_to_c, read_values};
+use super::decode::{fortran_to_c, read_in_parts, read_values};
 use super::{Codec, Element, Header};
 use crate::error::{ArrayError, DatasetError};
 use crate::shape::Shape;
@@ -57,6 +57,17 @@ impl<R: Read> ArraySource<R> {
             header,
             available: available.saturating_sub(taken as u64),
         })
+    }
+
+    /// Reads an array of one axis part by part, and says how long it is.
+    pub(crate) fn read_in_parts<T: Codec>(
+        mut self,
+        take: &mut dyn FnMut(&[T]),
+    ) -> Result<usize, ArrayError> {
+        let count = self.header.count_within(self.available)?;
+        read_in_parts(&mut self.reader, self.header.dtype, count, take)?;
+        expect_end(&mut self.reader, &self.header.shape)?;
+        Ok(count)
     }
 
     /// Reads the array, or with `rows` at most so many entries of its first axis.

@@ -97,6 +97,15 @@ impl NpzReader {
         self.with_source(name, |source| source.read(None))
     }
 
+    /// Hands over an array of one axis part by part, for those who need not hold all of it, and says how long it is.
+    pub fn read_in_parts<T: Element>(
+        &mut self,
+        name: &str,
+        take: &mut dyn FnMut(&[T]),
+    ) -> Result<usize, DatasetError> {
+        self.with_source(name, |source| source.read_in_parts(take))
+    }
+
     /// The header of an array of numbers.
     pub(crate) fn header(&self, name: &str) -> Option<&Header> {
         self.members

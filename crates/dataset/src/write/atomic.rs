@@ -87,6 +87,16 @@ impl AtomicFile {
 
     /// Makes the contents durable, then visible under the final name.
     pub fn commit(self) -> Result<(), DatasetError> {
+        self.show(File::sync_all)
+    }
+
+    /// Makes the contents visible under the final name without waiting for the disk: for pictures and pages, which
+    /// come by the thousand and can be made again from files that are durable.
+    pub fn publish(self) -> Result<(), DatasetError> {
+        self.show(|_| Ok(()))
+    }
+
+    fn show(self, sync: impl FnOnce(&File) -> io::Result<()>) -> Result<(), DatasetError> {
         let done = match self.draft {
             Draft::File {
                 mut writer,
@@ -94,7 +104,7 @@ impl AtomicFile {
                 temporary,
             } => writer
                 .flush()
-                .and_then(|()| writer.get_ref().sync_all())
+                .and_then(|()| sync(writer.get_ref()))
                 .and_then(|()| fs::rename(&temporary.0, target)),
             Draft::Memory { bytes, target } => target.write(bytes.get_ref()),
         };
@@ -208,6 +218,10 @@ mod tests {
         file.write_all(b"new").unwrap();
         file.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"newer").unwrap();
+        file.publish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
         assert_eq!(names_in(folder.path()), ["a.npy"]);
     }
 

@@ -1,6 +1,7 @@
 //! The slopes of `run.json` and `lipschitz.csv`: every ratio from the two tests named, in arithmetic of the
 //! checker's own.
 
+use deepconcolic_campaign::Limits;
 use deepconcolic_check::{PairClaim, PairJudge, Slot};
 use deepconcolic_record::{SlopeSummary, constants, csv};
 
@@ -29,7 +30,9 @@ pub fn judge(opened: &Opened, bounds: &SlopeBounds, report: &mut RunFindings) ->
         .map(|(&slot, claimed)| found(opened, slot, claimed))
         .collect();
     let pairs = random_pairs(opened, slots.len());
-    let random = regions.random(pairs);
+    let limits = Limits::default();
+    let random = regions.random(pairs, &limits).filter(|_| pairs > 0);
+    let random = random.unwrap_or_default();
     let known = |slot: usize| {
         slots
             .iter()

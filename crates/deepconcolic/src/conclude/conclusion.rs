@@ -417,21 +417,18 @@ impl Ended<'_> {
             seeds: &prepared.seeds,
             rng_seed: prepared.settings.rng_seed,
         };
-        let slots = regions.slots();
-        let random = match slots.first() {
-            Some(&first) if !self.limits.is_interrupted() => {
-                let wanted = (passes.total() / 2 / slots.len()).clamp(1, RANDOM_PAIRS);
-                let started = Instant::now();
-                let _ = regions.random_of(first, wanted);
-                let all = started.elapsed().as_secs_f64() * slots.len() as f64;
-                let left = self.left_for_controls();
-                let affordable = (wanted as f64 * (left / all).min(1.0)) as usize;
-                let pairs = affordable.max(1);
-                baseline.random_inputs = 2 * pairs * slots.len();
-                regions.random(pairs)
-            }
-            _ => Vec::new(),
-        };
+        let limits = self.limits_for_control(1.0);
+        let random = (passes.total() / 2)
+            .checked_div(regions.slots().len())
+            .filter(|_| !self.limits.is_interrupted())
+            .and_then(|wanted| {
+                let wanted = wanted.clamp(1, RANDOM_PAIRS);
+                let pairs = regions.affordable_pairs(wanted, self.left_for_controls());
+                let drawn = regions.random(pairs, &limits).filter(|_| pairs > 0)?;
+                baseline.random_inputs = 2 * pairs * drawn.len();
+                Some(drawn)
+            })
+            .unwrap_or_default();
         let steepest = self.campaign.steepest();
         let found = |slot: usize| {
             let (claim, ratio) = steepest.of(slot)?;
@@ -444,16 +441,25 @@ impl Ended<'_> {
         summaries
     }
 
-    /// Seconds that controls may take.
+    /// Seconds that controls may take. Where passes are counted they take what they take: a figure that depends on the
+    /// clock would differ from run to run.
     fn left_for_controls(&self) -> f64 {
-        self.limits.deadline.map_or(f64::INFINITY, |end| {
+        let deadline = self.limits.deadline.filter(|_| !self.counts_passes());
+        deadline.map_or(f64::INFINITY, |end| {
             let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
             (left.min(left * CONTROLS_SHARE).min(left - SAVING)).max(0.0)
         })
     }
 
+    fn counts_passes(&self) -> bool {
+        self.limits.executions.is_some()
+    }
+
     /// What ends a control that may take this share of the time for controls.
     fn limits_for_control(&self, share: f64) -> Limits<'_> {
+        if self.counts_passes() {
+            return self.limits;
+        }
         let seconds = self.left_for_controls() * share;
         Limits {
             deadline: Duration::try_from_secs_f64(seconds)
@@ -486,7 +492,7 @@ impl Ended<'_> {
             return Ok((baseline, (inputs > 0).then_some(answers)));
         }
         let affordable = |limits: &Limits<'_>| {
-            let end = limits.deadline;
+            let end = limits.deadline.filter(|_| !self.counts_passes());
             end.map_or(usize::MAX, |end| {
                 let left = end.saturating_duration_since(Instant::now());
                 (left.as_secs_f64() / each) as usize

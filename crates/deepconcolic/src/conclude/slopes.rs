@@ -1,7 +1,9 @@
 //! What a run says of slopes, region by region: the steepest pair, the certified bound, and what random pairs
 //! reach. `run` writes what this says; `check` computes it again from the tests that a folder names.
 
-use deepconcolic_campaign::Seeds;
+use std::time::Instant;
+
+use deepconcolic_campaign::{Limits, Seeds};
 use deepconcolic_check::certain_ratio;
 use deepconcolic_criteria::{Family, Objective, Ratio};
 use deepconcolic_engines::{Budget, Goal, Margin, Origin, named};
@@ -14,6 +16,8 @@ use crate::prove::SlopeBounds;
 
 /// Most random pairs a region that are drawn for comparison.
 pub const RANDOM_PAIRS: usize = 1000;
+/// Random pairs that are drawn to find out what one takes.
+const TIMED_PAIRS: usize = 16;
 
 /// The regions of a run.
 #[derive(Clone, Copy)]
@@ -38,17 +42,43 @@ impl Regions<'_> {
         }
     }
 
-    /// The largest ratio of so many random pairs, for each region.
-    pub fn random(&self, pairs: usize) -> Vec<Option<f64>> {
+    /// The largest ratio of so many random pairs, for each region; nothing if time was up before all were drawn, since
+    /// regions without pairs would look flatter than they are.
+    pub fn random(&self, pairs: usize, limits: &Limits<'_>) -> Option<Vec<Option<f64>>> {
+        let drawn = self.slots().into_par_iter().map(|slot| {
+            limits.check().ok()?;
+            Some(self.random_of(slot, pairs))
+        });
+        drawn.collect()
+    }
+
+    /// How many random pairs a region there is time for, of as many as are wanted: the first region is timed.
+    pub fn affordable_pairs(&self, wanted: usize, seconds: f64) -> usize {
         let slots = self.slots();
-        slots
-            .par_iter()
-            .map(|&slot| self.random_of(slot, pairs))
-            .collect()
+        let Some(&first) = slots.first() else {
+            return 0;
+        };
+        if seconds.is_infinite() {
+            return wanted;
+        }
+        let time_of = |pairs: usize| {
+            let started = Instant::now();
+            let _ = self.random_of(first, pairs);
+            started.elapsed().as_secs_f64()
+        };
+        let few = time_of(1);
+        if few * slots.len() as f64 > seconds * rayon::current_num_threads() as f64 {
+            return 0;
+        }
+        let pair = (time_of(1 + TIMED_PAIRS) - few).max(0.0) / TIMED_PAIRS as f64;
+        // Regions are worked on by all threads, as far as that helps: one by one is what is known.
+        let region = seconds / slots.len() as f64;
+        let fit = 1.0 + ((region - few) / pair).max(0.0);
+        wanted.min(fit as usize)
     }
 
     /// The largest ratio of so many random pairs of one region.
-    pub fn random_of(&self, slot: usize, pairs: usize) -> Option<f64> {
+    fn random_of(&self, slot: usize, pairs: usize) -> Option<f64> {
         let ratios = self.family.ratios()?;
         let ratio = Ratio {
             // Not only until one is steep enough.

@@ -1,11 +1,10 @@
 //! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
 
 use deepconcolic_campaign::Campaign;
-use deepconcolic_check::Slot;
 use deepconcolic_proofs::ProverLimits;
 
 use super::Recorder;
-use super::work::{AskedRequirement, FEW, Work, at};
+use super::work::{AskedRequirement, FEW, Work};
 use crate::error::Error;
 
 /// Questions that balls may make together: one for each ball and open requirement.
@@ -43,11 +42,7 @@ impl Work<'_> {
                  more than {MAX} questions",
                 self.boxes.len()
             );
-            for group in 0..self.stage.family.groups().len() {
-                let open = campaign.ledger().uncovered()[group].iter();
-                let open: Vec<Slot> = open.map(|slot| at(group, slot)).collect();
-                self.note_obstacle(&why, open);
-            }
+            self.note_obstacle_of_all(&why, campaign.ledger().uncovered());
             return Ok(());
         }
         let boxes = self.boxes.clone();

@@ -33,7 +33,7 @@ struct Found {
     accepted: Accepted,
     bounds: Vec<(u32, f64)>,
     reasons: Vec<(u32, String)>,
-    inputs: Vec<(Vec<f32>, usize)>,
+    witnesses: Vec<Vec<f32>>,
     pairs: Vec<FoundPair>,
 }
 
@@ -128,12 +128,13 @@ impl Work<'_> {
         answered: bool,
     ) -> Vec<usize> {
         let uncovered = campaign.ledger().uncovered();
+        // Only where there was something to learn from.
+        let parts = (answered || self.proven.taken_over).then(|| self.parts_of(region));
         let is_covered = |slot: &Slot| !uncovered[slot.group as usize].contains(slot.slot as usize);
         let is_done = |(slot, requirement): &(Option<Slot>, Requirement)| {
             let covered = answered && slot.as_ref().is_some_and(is_covered);
-            // Only where there was something to learn from.
-            let known = answered || self.proven.taken_over;
-            covered || (known && self.is_refuted(region, requirement))
+            let is_refuted = |parts: &Vec<usize>| self.is_refuted(parts, requirement);
+            covered || parts.as_ref().is_some_and(is_refuted)
         };
         let all = question.asked.iter().enumerate();
         all.filter(|(_, asked)| !is_done(asked))
@@ -164,7 +165,8 @@ impl Work<'_> {
         }
         proof.cut = self.time_is_up();
         if self.stage.admits && !self.limits.is_interrupted() {
-            proof.round = campaign.admit(found.inputs, found.pairs);
+            let inputs = self.proposals(found.witnesses);
+            proof.round = campaign.admit(inputs, found.pairs);
         }
         Ok(found.accepted)
     }
@@ -186,7 +188,7 @@ impl Work<'_> {
                     bounds: bounds.collect(),
                     accepted: decided.accepted,
                     reasons: numbered(left, decided.reasons),
-                    inputs: self.proposals(decided.witnesses),
+                    witnesses: decided.witnesses,
                     pairs: Vec::new(),
                 }
             }
@@ -207,7 +209,7 @@ impl Work<'_> {
                     accepted: found.accepted,
                     bounds: Vec::new(),
                     reasons: numbered(left, found.reasons),
-                    inputs: Vec::new(),
+                    witnesses: Vec::new(),
                 }
             }
         }

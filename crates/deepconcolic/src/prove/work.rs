@@ -8,6 +8,7 @@ use deepconcolic_check::{ProvenFacts, Region, Slot};
 use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::BitSet;
 use deepconcolic_proofs::{BatchLimits, ProverLimits, RegionProver, regions};
+use rayon::prelude::*;
 
 use super::bounds::RequirementBounds;
 use super::consult::{How, Question};
@@ -192,19 +193,22 @@ impl<'a> Work<'a> {
     pub fn all(&mut self, campaign: &mut Campaign, record: &mut Recorder<'_>) -> Result<(), Error> {
         let mut provers = self.provers(campaign);
         for group in 0..self.stage.family.groups().len() {
-            let open: Vec<usize> = campaign.ledger().uncovered()[group].iter().collect();
-            let named = self.named(group, &open);
-            if named * open.len() > MAX_NAMED {
-                self.note_obstacle(LARGE, open.iter().map(|&slot| at(group, slot)));
+            let mut open = campaign.ledger().uncovered()[group].clone();
+            let named = self.named(group, open.iter().next());
+            if named * open.count() > MAX_NAMED {
+                self.note_obstacle_of_group(LARGE, group, open);
                 continue;
             }
             let size = self.size(group).min(NAMED / named.max(1)).max(1);
-            for slots in open.chunks(size) {
-                if self.is_over() {
-                    self.note_obstacle(self.end(), slots.iter().map(|&slot| at(group, slot)));
-                    continue;
+            loop {
+                let slots: Vec<usize> = open.iter().take(size).collect();
+                if slots.is_empty() || self.is_over() {
+                    break;
                 }
-                let mut left = self.asked(group, slots);
+                for &slot in &slots {
+                    open.remove(slot);
+                }
+                let mut left = self.asked(group, &slots);
                 let mut open: Vec<AskedRequirement> = Vec::new();
                 for (number, prover) in provers.iter_mut().enumerate() {
                     self.prover = Some(number);
@@ -225,6 +229,7 @@ impl<'a> Work<'a> {
                     self.refute(slot);
                 }
             }
+            self.note_obstacle_of_group(self.end(), group, open);
         }
         self.proven.nodes += provers.iter().map(RegionProver::nodes).sum::<usize>();
         self.proven.bounds.conclude(provers.len());
@@ -245,10 +250,10 @@ impl<'a> Work<'a> {
     }
 
     /// How many values an open requirement of a group names; those of a layer are all alike.
-    fn named(&self, group: usize, open: &[usize]) -> usize {
+    fn named(&self, group: usize, first: Option<usize>) -> usize {
         let alike = self.stage.family.groups()[group].layer.is_some();
-        let first = open.first().filter(|_| alike);
-        let first = first.and_then(|&slot| self.stage.family.requirement(group, slot).ok());
+        let first = first.filter(|_| alike);
+        let first = first.and_then(|slot| self.stage.family.requirement(group, slot).ok());
         let mut each = 0;
         if let Some(requirement) = first {
             requirement.formula.each_variable(&mut |_| each += 1);
@@ -288,8 +293,8 @@ impl<'a> Work<'a> {
             self.note_obstacle(self.end(), asked.iter().map(|(slot, _)| *slot));
         }
         let is_joint = |(_, r): &AskedRequirement| r.inputs == Inputs::Two && limits.nodes > 0;
-        let region = prover.region().clone();
-        let refuted = |work: &Self, a: &AskedRequirement| work.is_refuted(&region, &a.1);
+        let parts = self.parts_of(prover.region());
+        let refuted = |work: &Self, a: &AskedRequirement| work.is_refuted(&parts, &a.1);
         let (mut gone, left): (Vec<AskedRequirement>, Vec<AskedRequirement>) =
             asked.into_iter().partition(|a| refuted(self, a));
         let joint: Vec<AskedRequirement> = left.into_iter().filter(is_joint).collect();
@@ -299,15 +304,20 @@ impl<'a> Work<'a> {
         Ok(gone)
     }
 
-    /// Whether what is known rules a requirement out in all parts of a region.
-    pub fn is_refuted(&self, region: &Region, requirement: &Requirement) -> bool {
-        let about = (0..self.boxes.len()).filter(|&b| region.contains(&self.boxes[b].0));
-        let about: Vec<usize> = about.collect();
-        if about.len() == self.boxes.len() {
+    /// The parts of the search region that lie in another region. Found once for many requirements: it takes a look at
+    /// every element of every part.
+    pub fn parts_of(&self, region: &Region) -> Vec<usize> {
+        let lies_in = |&part: &usize| region.contains(&self.boxes[part].0);
+        (0..self.boxes.len()).filter(lies_in).collect()
+    }
+
+    /// Whether what is known rules a requirement out in some parts of the search region.
+    pub fn is_refuted(&self, parts: &[usize], requirement: &Requirement) -> bool {
+        if parts.len() == self.boxes.len() {
             return self.facts.refute(requirement);
         }
-        let mut boxes = about.into_iter();
-        boxes.all(|b| self.facts.refute_in(b, requirement))
+        let mut parts = parts.iter();
+        parts.all(|&part| self.facts.refute_in(part, requirement))
     }
 
     /// Tries requirements on two inputs in a place. Pairs of inputs found on the way enter the suite.
@@ -338,6 +348,14 @@ impl<'a> Work<'a> {
         self.proven.obstacles.enter(family, why, slots);
     }
 
+    /// The same of a set of a group, which can be of many millions.
+    fn note_obstacle_of_group(&mut self, why: &str, group: usize, set: BitSet) {
+        let groups = self.stage.family.groups().iter();
+        let mut sets: Vec<BitSet> = groups.map(|of| BitSet::new(of.slots())).collect();
+        sets[group] = set;
+        self.note_obstacle_of_all(why, &sets);
+    }
+
     /// The same of whole sets, group by group.
     pub fn note_obstacle_of_all(&mut self, why: &str, sets: &[BitSet]) {
         let family = self.stage.family;
@@ -351,21 +369,26 @@ impl<'a> Work<'a> {
         self.proven.refute(self.stage.family, slot, last);
     }
 
-    /// Witnesses with the seed each lies nearest to.
+    /// Witnesses with the seed each lies nearest to, without those that lie in nobody's ball: over a box that holds
+    /// many balls most do.
     pub fn proposals(&self, witnesses: Vec<Vec<f32>>) -> Vec<(Vec<f32>, usize)> {
         let (space, seeds) = (self.stage.space, self.stage.seeds);
         let root = |input: &[f32]| {
-            let distances = (0..seeds.len()).map(|s| (space.distance(input, seeds.input(s)), s));
-            let nearest = distances.min_by(|a, b| a.0.total_cmp(&b.0));
-            nearest.map_or(0, |(_, s)| s)
+            let mut nearest = None;
+            let mut limit = space.radius().unwrap_or(f64::INFINITY);
+            for (number, seed) in seeds.iter().enumerate() {
+                // Most seeds are seen to be further away by their first elements.
+                if (space.norm).is_within(input, seed, limit, &space.units) {
+                    let distance = space.distance(input, seed);
+                    if nearest.is_none() || distance < limit {
+                        (nearest, limit) = (Some(number), distance);
+                    }
+                }
+            }
+            nearest
         };
-        witnesses
-            .into_iter()
-            .map(|input| {
-                let root = root(&input);
-                (input, root)
-            })
-            .collect()
+        let proposal = |input: Vec<f32>| root(&input).map(|root| (input, root));
+        witnesses.into_par_iter().filter_map(proposal).collect()
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -6,8 +6,10 @@ use std::time::Duration;
 /// What the audit takes beyond the first look at a test, and some of the controls: these run as many inputs, and fewer
 /// where there is no time.
 const LOOKS: f64 = 1.5;
-/// Seconds that a requirement takes in the end, whatever shows it: tables, counts, notes.
-const REQUIREMENT: f64 = 5e-8;
+/// Seconds that a requirement takes in the end, whatever shows it: counts and notes; and a row of tables and the report,
+/// which of pairs only those have that are covered or infeasible.
+const REQUIREMENT: f64 = 2e-8;
+const ROW: f64 = 1e-7;
 /// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
 const LEAST: f64 = 0.1;
 
@@ -18,8 +20,9 @@ pub struct Closing {
     looked: Measured,
     /// Tests judged.
     judged: Measured,
-    /// Requirements.
+    /// Requirements, and those that have a row in tables whatever becomes of them.
     requirements: usize,
+    rows: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,10 +43,11 @@ impl Measured {
 }
 
 impl Closing {
-    /// Nothing measured yet, of a run with so many requirements.
-    pub fn of(requirements: usize) -> Self {
+    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables.
+    pub fn of(requirements: usize, rows: usize) -> Self {
         Self {
             requirements,
+            rows,
             ..Self::default()
         }
     }
@@ -62,7 +66,7 @@ impl Closing {
     pub fn seconds(&self, tests: usize, unjudged: usize, pairs: usize) -> f64 {
         let look = self.looked.each();
         let runs = tests as f64 * LOOKS + pairs as f64;
-        let fixed = LEAST + REQUIREMENT * self.requirements as f64;
+        let fixed = LEAST + REQUIREMENT * self.requirements as f64 + ROW * self.rows as f64;
         fixed + look * runs + self.judged.each() * unjudged as f64
     }
 }

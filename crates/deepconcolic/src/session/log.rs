@@ -57,7 +57,7 @@ impl Log {
             watch,
             minimising: kept * time.left().unwrap_or_default(),
             time,
-            closing: Closing::of(slots(prepared)),
+            closing: closing(prepared),
             executions: job.max_executions,
             stage: None,
             told: 0,
@@ -76,11 +76,19 @@ impl Log {
     /// When a search must be over, so that there is time for the end as it stands, for nearest witnesses, and for so
     /// many seconds of other work.
     pub fn search_end(&self, campaign: &Campaign, kept: f64) -> Option<Instant> {
-        let tests = campaign.suite().len();
+        let (tests, pairs) = (campaign.suite().len(), campaign.claims().len());
+        self.time.before_last(self.kept(tests, pairs) + kept)
+    }
+
+    /// The same for a suite of so many tests and pairs of tests.
+    pub fn end_of_search(&self, tests: usize, pairs: usize) -> Option<Instant> {
+        self.time.before_last(self.kept(tests, pairs))
+    }
+
+    /// Seconds kept for the end and for nearest witnesses.
+    fn kept(&self, tests: usize, pairs: usize) -> f64 {
         let unjudged = tests.saturating_sub(self.judgements.len());
-        let pairs = campaign.claims().len();
-        let closing = self.closing.seconds(tests, unjudged, pairs);
-        self.time.before_last(closing + self.minimising + kept)
+        self.closing.seconds(tests, unjudged, pairs) + self.minimising
     }
 
     /// The seeds were measured.
@@ -208,10 +216,12 @@ impl Log {
     }
 }
 
-/// How many requirements a run has, those that are not required among them.
-fn slots(prepared: &Prepared) -> usize {
+/// What the end of a run takes that has done nothing yet.
+fn closing(prepared: &Prepared) -> Closing {
     let groups = prepared.family.groups().iter();
-    groups.map(Group::slots).sum()
+    let slots = groups.map(Group::slots).sum();
+    let is_about_pairs = prepared.family.pairs().is_some();
+    Closing::of(slots, if is_about_pairs { 0 } else { slots })
 }
 
 impl Prepared {

@@ -56,7 +56,7 @@ impl Files {
             let mut file = AtomicFile::create(&path)?;
             file.write_all(contents)
                 .map_err(|e| failed(&path, "written", &e))?;
-            file.commit()?;
+            file.publish()?;
         }
         Ok(())
     }
