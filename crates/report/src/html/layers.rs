@@ -16,6 +16,11 @@ use super::view::{Layer, NeuronState, Neurons, View};
 const ROOM: usize = 1040;
 /// Letters of a list of neurons that are shown at once.
 const SHOWN: usize = 400;
+/// Most cells of the maps of a layer: a layer with more neurons shows blocks of them, so that pages of any network open
+/// at once.
+const CELLS: usize = 32_768;
+/// Most runs of neurons that a row of such a layer lists.
+const RUNS: usize = 200;
 
 /// The pages of all layers whose requirements are about neurons.
 pub fn pages(view: &View, links: &Links<'_>) -> Vec<Page> {
@@ -37,6 +42,7 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
     let s = &layer.summary;
     let words = names(view);
     let (height, width, maps) = neurons.size;
+    let block = block(neurons.size);
     html! {
         p class="crumbs" {
             a href=(links.page("index")) { "Summary" } " / layers / " (s.name)
@@ -50,11 +56,12 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
             (count(s.infeasible)) " " (words[1]) ", " (count(s.unresolved)) " " (words[2]) "."
         }
         figure {
-            div class="scroll map-holder" data-each=(neurons.each) data-order=(if neurons.map_by_map { "maps" } else { "places" }) { (map(layer, neurons).draw()) }
-            p class="readout js-only" id="readout" aria-live="polite" { "Point at a cell." }
+            div class="scroll map-holder" data-each=(neurons.each) data-order=(if neurons.map_by_map { "maps" } else { "places" }) { (map(layer, neurons, block).draw()) }
+            @if block == 1 { p class="readout js-only" id="readout" aria-live="polite" { "Point at a cell." } }
             figcaption {
                 @if maps > 1 { (plural(maps, "feature map", "feature maps")) " of " (height) " × " (width) " neurons, in their order" }
                 @else { (plural(neurons.states.len(), "neuron", "neurons")) ", in their order" }
+                @if block > 1 { "; a cell stands for " (block) " × " (block) " neurons, paler cells have fewer " (words[0]) }
                 @if neurons.each > 1 { "; " (count(neurons.each)) " requirements a neuron, paler cells have fewer " (words[0]) }
                 "."
             }
@@ -74,22 +81,35 @@ fn other(view: &View, number: Option<usize>) -> Option<&Layer> {
         .filter(|layer| layer.neurons.is_some())
 }
 
-fn map(layer: &Layer, neurons: &Neurons) -> CellMap {
+/// Neurons along the side of a block that is drawn as one cell.
+fn block((height, width, maps): (usize, usize, usize)) -> usize {
+    let cells = |side: &usize| height.div_ceil(*side) * width.div_ceil(*side) * maps;
+    let sides = 1..height.max(width).max(1);
+    sides
+        .into_iter()
+        .find(|side| cells(side) <= CELLS)
+        .unwrap_or(height.max(width).max(1))
+}
+
+fn map(layer: &Layer, neurons: &Neurons, block: usize) -> CellMap {
     let (height, width, maps) = neurons.size;
-    let mut cells = Vec::with_capacity(height * width * maps);
+    let (down, across) = (height.div_ceil(block), width.div_ceil(block));
+    let mut states = vec![NeuronState::default(); down * across * maps];
     for map in 0..maps {
         for row in 0..height {
             for column in 0..width {
-                let state = neurons.states.get(neurons.at(map, row, column)).copied();
-                let state = state.unwrap_or_default();
-                cells.push(Cell::of(state.met, state.impossible, state.open));
+                if let Some(&state) = neurons.states.get(neurons.at(map, row, column)) {
+                    let cell = (map * down + row / block) * across + column / block;
+                    states[cell].add(state);
+                }
             }
         }
     }
+    let cell = |state: &NeuronState| Cell::of(state.met, state.impossible, state.open);
     CellMap {
-        size: (width, height),
+        size: (across, down),
         maps,
-        cells,
+        cells: states.iter().map(cell).collect(),
         title: format!("Neurons of {}", layer.summary.name),
         room: ROOM,
     }
@@ -113,6 +133,7 @@ fn evidence(view: &View, layer: &Layer, neurons: &Neurons) -> Markup {
             shown.entry(key).or_default().push(neuron);
         }
     }
+    let most = (block(neurons.size) > 1).then_some(RUNS);
     let heading = if neurons.each == 1 {
         "Which test shows which neuron"
     } else {
@@ -134,12 +155,13 @@ fn evidence(view: &View, layer: &Layer, neurons: &Neurons) -> Markup {
                                 th scope="row" { (by) }
                                 td { (state) }
                                 td class="number" { (count(numbers.len())) }
-                                td class="ranges" { (folded(&ranges(numbers))) }
+                                td class="ranges" { (folded(&ranges(numbers, most))) }
                             }
                         }
                     }
                 }
             }
+            @if most.is_some() { p class="small" { "Long lists are cut; " code { "requirements.npz" } " has every neuron." } }
             @if let Some(rows) = &neurons.rows {
                 p class="small" { "Requirement " (layer.summary.name) ":N is row " (rows.start) " + N"
                     @if neurons.each > 1 { " × " (neurons.each) } " of " code { "requirements.npz" } "." }
@@ -201,10 +223,16 @@ fn folded(list: &str) -> Markup {
     }
 }
 
-/// Numbers in order, runs of them as `first-last`. Writing to a string cannot fail.
-fn ranges(numbers: &[usize]) -> String {
+/// Numbers in order, runs of them as `first-last`, and `...` for what is beyond so many runs. Writing to a string
+/// cannot fail.
+fn ranges(numbers: &[usize], most: Option<usize>) -> String {
     let mut text = String::new();
-    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).enumerate();
+    for (number, run) in runs {
+        if most == Some(number) {
+            text.push_str(" ...");
+            break;
+        }
         if !text.is_empty() {
             text.push(' ');
         }
@@ -223,7 +251,21 @@ mod tests {
 
     #[test]
     fn runs_of_numbers_are_ranges() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2 5 7-8");
-        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8], None), "0-2 5 7-8");
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8], Some(2)), "0-2 5 ...");
+        assert_eq!(ranges(&[], None), "");
+    }
+
+    #[test]
+    fn layers_of_any_size_have_few_cells() {
+        assert_eq!(block((26, 26, 32)), 1);
+        for size in [(224, 224, 64), (112, 112, 256), (1000, 100, 1), (7, 7, 2048)] {
+            let side = block(size);
+            let cells = size.0.div_ceil(side) * size.1.div_ceil(side) * size.2;
+            assert!(side > 1 && cells <= CELLS, "{size:?}: {side}, {cells}");
+            let finer = size.0.div_ceil(side - 1) * size.1.div_ceil(side - 1) * size.2;
+            assert!(finer > CELLS, "{size:?}: {side}");
+        }
+        assert_eq!(block((1, 1, 100_000)), 1);
     }
 }

@@ -31,7 +31,8 @@ pub struct State {
 }
 
 impl State {
-    fn add(&mut self, other: Self) {
+    /// Adds how other requirements ended.
+    pub fn add(&mut self, other: Self) {
         self.met += other.met;
         self.impossible += other.impossible;
         self.open += other.open;
