@@ -178,3 +178,41 @@ impl Screening for Linf {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Pixels;
+    use super::*;
+
+    /// One element after the other, as the distance is defined.
+    fn plain(a: &[f32], b: &[f32], space: &InputSpace) -> f64 {
+        space.changes(a, b).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn many_elements_at_a_time_give_the_distance_to_the_bit() {
+        let mut random = Random::of(&[11]);
+        for elements in [1, 7, 16, 17, 100, 784] {
+            let mut draw = || (random.below(1000) as f32 - 500.0) / 300.0;
+            let a: Vec<f32> = (0..elements).map(|_| draw()).collect();
+            let mut b: Vec<f32> = (0..elements).map(|_| draw()).collect();
+            b[0] = a[0];
+            let mut widths: Vec<f64> = (0..elements).map(|_| f64::from(draw()).abs()).collect();
+            // An element that cannot change, and does not.
+            widths[0] = 0.0;
+            let pixels = Pixels::Single;
+            let space = InputSpace { widths, pixels };
+            let distance = plain(&a, &b, &space);
+            assert_eq!(Linf.distance(&a, &b, &space).to_bits(), distance.to_bits());
+            assert!(Linf.is_within(&a, &b, distance, &space));
+            assert!(distance == 0.0 || !Linf.is_within(&a, &b, distance.next_down(), &space));
+            b[0] += 1.0;
+            assert!(Linf.distance(&a, &b, &space).is_infinite());
+            b[0] = f32::NAN;
+            assert_eq!(
+                Linf.distance(&a, &b, &space).to_bits(),
+                plain(&a, &b, &space).to_bits()
+            );
+        }
+    }
+}

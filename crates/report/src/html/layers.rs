@@ -259,7 +259,12 @@ mod tests {
     #[test]
     fn layers_of_any_size_have_few_cells() {
         assert_eq!(block((26, 26, 32)), 1);
-        for size in [(224, 224, 64), (112, 112, 256), (1000, 100, 1), (7, 7, 2048)] {
+        for size in [
+            (224, 224, 64),
+            (112, 112, 256),
+            (1000, 100, 1),
+            (7, 7, 2048),
+        ] {
             let side = block(size);
             let cells = size.0.div_ceil(side) * size.1.div_ceil(side) * size.2;
             assert!(side > 1 && cells <= CELLS, "{size:?}: {side}, {cells}");
