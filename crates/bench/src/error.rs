@@ -39,7 +39,7 @@ pub enum BenchError {
     /// Nobody knows what a model was trained on.
     #[error("there are no data for {0}")]
     NoData(String),
-    /// The command that is to be killed.
+    /// The command that is to be started.
     #[error("{0} is not there; build it with `cargo build --release -p deepconcolic-cli`")]
     NoCommand(PathBuf),
     /// A job that the library could not do.

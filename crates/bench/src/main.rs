@@ -9,6 +9,7 @@
 
 mod allocator;
 mod campaign;
+mod command;
 mod conformance;
 mod contest;
 mod coverage;
@@ -86,7 +87,7 @@ struct Limits {
     /// Budgets, in seconds.
     #[arg(long, value_delimiter = ',', default_values_t = [5.0, 20.0, 60.0])]
     budgets: Vec<f64>,
-    /// Only models and criteria whose names together (`MODEL.onnx CRITERION`) contain this text.
+    /// Only commands whose words (`MODEL.onnx CRITERION`, `MODEL.onnx verify PROPERTY.vnnlib`) contain this text.
     #[arg(long, default_value = "")]
     named: String,
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::command::program;
 use crate::error::BenchError;
 use crate::rng::Rng;
 use crate::verdict::Verdict;
@@ -51,18 +52,6 @@ pub fn run() -> Result<Vec<Verdict>, BenchError> {
     );
     let what = format!("killed at {KILLS} random moments and resumed: {equal} equal endings");
     Ok(vec![Verdict::new(what, equal == KILLS)])
-}
-
-/// The command beside this program.
-fn program() -> Result<PathBuf, BenchError> {
-    let here = std::env::current_exe()?;
-    let name = format!("deepconcolic{}", std::env::consts::EXE_SUFFIX);
-    let path = here.with_file_name(name);
-    if path.is_file() {
-        Ok(path)
-    } else {
-        Err(BenchError::NoCommand(path))
-    }
 }
 
 struct Stage {

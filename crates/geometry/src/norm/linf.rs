@@ -94,6 +94,10 @@ const LANES: usize = 16;
 
 /// The largest change of an element, in units of its width; some change beyond `enough` where there is one. It begins
 /// in the middle: images differ there sooner than at their rims.
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for wide vectors only as part of what is"
+)]
 #[inline(always)]
 fn largest_change(a: &[f32], b: &[f32], widths: &[f64], enough: f64) -> f64 {
     let mut largest = 0.0;
