@@ -5,6 +5,7 @@ use deepconcolic_geometry::Domain;
 
 use crate::Inputs;
 use crate::answers::{Accuracy, Answers};
+use crate::percentage;
 
 /// Fewest samples without labels of which it is strange that all have one class.
 const MANY: usize = 10;
@@ -188,7 +189,7 @@ fn named(names: &[String]) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.2} %", 100.0 * share)
+    format!("{:.2} %", percentage::percent(share, 2))
 }
 
 /// What is strange about where data lie: how many are outside the domain, called by its words.

@@ -43,7 +43,10 @@ pub fn regions(space: &SearchSpace, seeds: &[Vec<f32>]) -> Vec<SearchBox> {
                 }
                 (Hull::Box(lower, upper), _) => common(&domain, &lower, &upper),
                 (Hull::Changes(count), Some(number)) => {
-                    limited(&domain, &positions, count, &seeds[number])
+                    let seed = &seeds[number];
+                    let mut region = limited(&domain, &positions, count, seed);
+                    fix(space, &mut region, seed);
+                    region
                 }
                 (Hull::Domain | Hull::Around(_) | Hull::Changes(_), _) => domain.clone(),
             },
@@ -109,6 +112,17 @@ fn limited(domain: &Region, positions: &Arc<[u32]>, count: usize, seed: &[f32]) 
         });
     }
     region
+}
+
+/// Leaves a region the seed's value in elements that tests never change. Values of inputs are what they are: no
+/// rounding.
+fn fix(space: &SearchSpace, region: &mut Region, seed: &[f32]) {
+    for (e, &value) in seed.iter().enumerate() {
+        if space.units.is_fixed(e) {
+            region.lower[e] = region.lower[e].max(f64::from(value));
+            region.upper[e] = region.upper[e].min(f64::from(value));
+        }
+    }
 }
 
 /// What a box has in common with the domain.
@@ -250,9 +264,12 @@ mod tests {
             for _ in 0..200 {
                 let domain = domain_of(&mut random);
                 let extent = Extent::Balls(0.25);
-                let space = SearchSpace::of(domain.clone(), Pixels::Single, norm, extent);
+                let mut space = SearchSpace::of(domain.clone(), Pixels::Single, norm, extent);
+                space.fix(&[1]);
                 let seed = inside(&mut random, &domain);
                 let found = regions(&space, std::slice::from_ref(&seed));
+                let ends = (found[0].region.lower[1], found[0].region.upper[1]);
+                assert_eq!(ends, (f64::from(seed[1]), f64::from(seed[1])), "{norm}");
                 let other = inside(&mut random, &domain);
                 let mixed = seed.iter().zip(&other).map(|(&a, &b)| {
                     let share = [0.0, 0.0, 0.25, 1.0][random.below(4)];
@@ -281,7 +298,10 @@ mod tests {
             ][round % 3];
             let norm = [Norm::L0, Norm::L0_ELEMENTS][round % 2];
             let extent = Extent::Balls((1 + round % 3) as f64);
-            let space = SearchSpace::of(domain.clone(), pixels, norm, extent);
+            let mut space = SearchSpace::of(domain.clone(), pixels, norm, extent);
+            if round % 5 == 0 {
+                space.fix(&[2]);
+            }
             let seeds = [inside(&mut random, &domain), inside(&mut random, &domain)];
             let found = regions(&space, &seeds);
             for part in &found {
@@ -299,6 +319,8 @@ mod tests {
                     let counts = space.violation(&input, seed).is_none();
                     let whole = part.region.changes.is_none();
                     assert!(part.region.has(&input) == counts || (whole && !counts));
+                    let keeps = input[2].to_bits() == seed[2].to_bits();
+                    assert!(keeps || round % 5 != 0 || !part.region.has(&input));
                     inside_all += usize::from(counts);
                     outside += usize::from(!counts);
                 }

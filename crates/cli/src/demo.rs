@@ -13,8 +13,8 @@ use crate::exit;
 use crate::exit::Failure;
 use crate::run::Run;
 
-const MODEL: &[u8] = include_bytes!("../../../testdata/demo/fashion_cnn.onnx");
-const DATA: &[u8] = include_bytes!("../../../testdata/demo/fashion_test.npz");
+const MODEL: &[u8] = include_bytes!("../demo/fashion_cnn.onnx");
+const DATA: &[u8] = include_bytes!("../demo/fashion_test.npz");
 /// The folder when none is named.
 const FOLDER: &str = "deepconcolic-demo";
 

@@ -10,7 +10,7 @@ use crate::exit::Status;
 use crate::{Outcome, exit};
 
 /// The guide that comes with the program; a test holds it against the criteria.
-const GUIDE: &str = include_str!("../../../docs/criteria.md");
+const GUIDE: &str = include_str!("../criteria.md");
 
 /// Explain the criteria: all of them in a line each, or one of them at length
 #[derive(Args)]

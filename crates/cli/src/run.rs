@@ -73,6 +73,12 @@ pub struct Run {
     /// Keep generated values on a grid of so many steps of the domain (255 for 8-bit images)
     #[arg(long, value_name = "STEPS", help_heading = SEARCH)]
     pub quantise: Option<u32>,
+    /// Features that tests never change, by name or by number from 0; several with commas, or again
+    #[arg(long = "fixed", value_name = "COL", value_delimiter = ',', help_heading = SEARCH, hide_short_help = true)]
+    pub fixed_features: Vec<String>,
+    /// Features that take whole numbers of the data's own unit only; several with commas, or again
+    #[arg(long = "integer", value_name = "COL", value_delimiter = ',', help_heading = SEARCH, hide_short_help = true)]
+    pub integer_features: Vec<String>,
     /// Also look for what is nearest to the seeds: of every covered requirement on one input the nearest witness
     /// (nearest.npz), of every seed with adversarial tests the nearest adversarial input (nearest-adversarial/)
     #[arg(long, help_heading = TESTED, hide_short_help = true)]
@@ -171,6 +177,8 @@ impl Run {
             validity: self.validity.as_deref().map(similarity).transpose()?,
             strategy: self.strategy.clone(),
             quantise: self.quantise,
+            fixed: self.fixed_features.clone(),
+            integer: self.integer_features.clone(),
             minimise: self.minimise,
             proofs: !self.no_proofs,
             budget: duration(&self.budget)?.map(|budget| budget.as_secs_f64()),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::coverage::CoverageReport;
 use crate::criterion::{find, polarity};
 use crate::error::Error;
+use deepconcolic_campaign::percent;
 
 /// What requirements of a file are called where criteria have names.
 pub const FILE: &str = "requirements";
@@ -320,12 +321,6 @@ impl Gates {
     }
 }
 
-/// A share in percent, rounded down: what falls short of a limit must not look as if it met it.
-fn percent(part: usize, whole: usize) -> String {
-    let hundredths = (part as u128 * 10_000) / (whole.max(1) as u128);
-    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
-}
-
 fn covered(least: &FailUnder, account: &Account) -> GateSummary {
     let goals = &account.goals;
     let feasible = goals.feasible();
@@ -336,10 +331,10 @@ fn covered(least: &FailUnder, account: &Account) -> GateSummary {
         ),
         (_, 0) => format!("{}: nothing can be covered", account.name),
         _ => format!(
-            "{}: {} of {feasible} covered ({})",
+            "{}: {} of {feasible} covered ({:.2} %)",
             account.name,
             goals.met,
-            percent(goals.met, feasible)
+            percent(goals.met as f64 / feasible as f64, 2)
         ),
     };
     if goals.impossible > 0 {

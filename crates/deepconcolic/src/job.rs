@@ -63,6 +63,10 @@ pub struct Job {
     pub strategy: String,
     /// Keep generated values on a grid of so many steps of the domain.
     pub quantise: Option<u32>,
+    /// Features that tests never change, by name or by number from 0.
+    pub fixed: Vec<String>,
+    /// Features that take whole numbers of the data's own unit only, by name or by number from 0.
+    pub integer: Vec<String>,
     /// For every covered requirement on one input, also look for the nearest witness; for every seed with adversarial
     /// tests for the nearest adversarial input.
     pub minimise: bool,
@@ -172,6 +176,8 @@ impl Default for Job {
             validity: None,
             strategy: STRATEGIES[0].0.to_owned(),
             quantise: None,
+            fixed: Vec::new(),
+            integer: Vec::new(),
             minimise: false,
             proofs: true,
             budget: Some(Self::BUDGET.as_secs_f64()),

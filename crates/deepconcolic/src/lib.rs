@@ -55,6 +55,7 @@ mod criterion;
 mod error;
 mod eval;
 mod event;
+mod features;
 mod folder;
 mod gate;
 mod inspect;
@@ -79,7 +80,7 @@ mod verify;
 /// What is said of a test, by which oracles.
 pub use deepconcolic_campaign::oracle::{ALL as ORACLES, Oracle, Verdict};
 /// Why a session ended, the stages it goes through, the work it did, and its tests.
-pub use deepconcolic_campaign::{Filter, Passes, Stage, Stop, Suite};
+pub use deepconcolic_campaign::{Filter, Passes, Stage, Stop, Suite, percent};
 /// One of several parts of the requirements; whether a witness is wanted.
 pub use deepconcolic_criteria::{Partition, Polarity};
 /// How outputs are read.
@@ -100,6 +101,7 @@ pub use criterion::{find as find_criterion, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
+pub use features::FeatureSettings;
 pub use folder::kept::{KEPT_DATA, KEPT_MODEL};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
 pub use folder::saved_run::SavedRun;

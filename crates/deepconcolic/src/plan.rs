@@ -62,6 +62,7 @@ pub fn search_space(
     };
     let mut space = SearchSpace::of(domain, samples::pixels(network), norm, extent);
     space.grid = settings.quantise;
+    settings.features.restrict(&mut space);
     if let Some(least) = settings.validity {
         let shape = ImageShape::of(network.input_shape().without_batch()).ok_or_else(|| {
             Error::Request(format!(

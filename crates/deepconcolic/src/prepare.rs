@@ -14,6 +14,7 @@ use deepconcolic_network::Network;
 
 use crate::error::Error;
 use crate::event::Event;
+use crate::features::FeatureSettings;
 use crate::folder::{paths, profile_file, region_file};
 use crate::job::{Job, Radius, SeedRequest};
 use crate::session::Timetable;
@@ -139,8 +140,7 @@ impl Job {
         self.memory_limit()?;
         let oracle = oracle::find(&self.oracle)?;
         let radius = self.search_radius()?;
-        let criterion = self.criterion.as_deref();
-        let criteria = criterion.map(criterion::find_all).transpose()?;
+        let criteria = (self.criterion.as_deref().map(criterion::find_all)).transpose()?;
         let named = criteria.iter().flatten();
         let names: Vec<&str> = named.map(|criterion| criterion.name()).collect();
         self.gates.fit(&names, self.requirements.is_some())?;
@@ -168,6 +168,7 @@ impl Job {
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
+        let features = self.features(&data, &network, &choice.seeds, &domain)?;
         notes.extend(self.wrong_seeds(&choice).into_iter().chain(self.filtered()));
         let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
         let profile = self.profile(needs_profile, &data, &network, preparing)?;
@@ -193,8 +194,9 @@ impl Job {
             partition: self.partition,
             radius,
             region: self.region_sha256()?,
-            domain: DomainSettings::new(&domain, self.domain.clone(), domain_words),
+            domain: self.domain_settings(&domain, domain_words, &features, &data),
             quantise: self.grid()?,
+            features,
             validity: self.least_similarity()?,
             strategy: self.strategy.clone(),
             proofs: self.proofs,
@@ -213,8 +215,7 @@ impl Job {
         let space = plan::search_space(&settings, &network, domain, boxes)?;
         let subject = (&network, &decision);
         let family = self.family(&settings, subject, &choice.seeds, &space, profile.as_ref())?;
-        notes.extend(family.notes());
-        notes.extend(two_inputs::of_run(family.as_ref(), &space));
+        notes.extend(family_notes(family.as_ref(), &space));
         Ok(Prepared {
             digest,
             network: Arc::new(network),
@@ -230,6 +231,35 @@ impl Job {
             runs: choice.runs + sampled,
             notes,
         })
+    }
+
+    /// Features that are not free, if the region and the seeds allow it.
+    fn features(
+        &self,
+        data: &Samples,
+        network: &Network,
+        seeds: &Seeds,
+        domain: &Domain,
+    ) -> Result<FeatureSettings, Error> {
+        let features = FeatureSettings::of(self, data, network)?;
+        features.fit_region(self, self.search_radius()?)?;
+        features.fit_data(seeds, domain, &DataNames::of(data))?;
+        Ok(features)
+    }
+
+    /// The domain, called by its words and by those of its features.
+    fn domain_settings(
+        &self,
+        domain: &Domain,
+        words: String,
+        features: &FeatureSettings,
+        data: &Samples,
+    ) -> DomainSettings {
+        let words = match features.words(&DataNames::of(data)) {
+            of_features if of_features.is_empty() => words,
+            of_features => format!("{words}; {of_features}"),
+        };
+        DomainSettings::new(domain, self.domain.clone(), words)
     }
 
     /// How seeds were chosen, of which limits left so many, if they did.
@@ -486,6 +516,13 @@ impl Job {
             validity => Ok(validity),
         }
     }
+}
+
+/// What the user should know about what is required.
+fn family_notes(family: &dyn Family, space: &SearchSpace) -> Vec<String> {
+    let mut notes = family.notes();
+    notes.extend(two_inputs::of_run(family, space));
+    notes
 }
 
 /// What the user should know about how outputs are read.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::features::FeatureSettings;
 use crate::model_inputs;
 use crate::oracle;
 use crate::plan;
@@ -411,6 +412,12 @@ impl DataNames {
         }
     }
 
+    /// What a feature is called: its name, or its number.
+    pub fn feature(&self, number: usize) -> String {
+        let name = self.features.get(number);
+        name.map_or_else(|| number.to_string(), |name| format!("`{name}`"))
+    }
+
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -464,6 +471,9 @@ pub struct Settings {
     pub domain: DomainSettings,
     /// Steps of the grid.
     pub quantise: Option<u32>,
+    /// Features that are not free.
+    #[serde(default, skip_serializing_if = "FeatureSettings::is_empty")]
+    pub features: FeatureSettings,
     /// Least similarity to the root.
     #[serde(serialize_with = "finite::option")]
     pub validity: Option<f64>,

@@ -39,7 +39,7 @@ impl<'a> Region<'a> {
             (Err(_), None) => (Norm::LINF.convex()?, true),
             (Err(unsupported), Some(_)) => return Err(unsupported.into()),
         };
-        let Ends { low, high } = space.part(Which::Holding(root))?.ends;
+        let Ends { low, high } = space.part(Which::Holding(root), root)?.ends;
         let mut region = Self {
             space,
             norm,
@@ -58,7 +58,7 @@ impl<'a> Region<'a> {
     /// holds the root. For a ball of a norm that counts changes, whoever changes few elements of the root
     /// stays in it.
     pub fn without_ball(space: &'a SearchSpace, root: &'a [f32]) -> Result<Self, Reason> {
-        let Ends { low, high } = space.part(Which::Holding(root))?.ends;
+        let Ends { low, high } = space.part(Which::Holding(root), root)?.ends;
         Ok(Self {
             space,
             norm: Norm::LINF.convex()?,

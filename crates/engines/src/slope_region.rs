@@ -136,7 +136,7 @@ impl<'a> SlopeRegion<'a> {
     /// Moves a point to one that may be a test: in the region, on the grid if there is one.
     pub fn settle(&self, point: &mut [f32]) {
         self.hold(point);
-        if self.space.grid.is_none() {
+        if !self.space.has_grid() {
             return;
         }
         for (e, x) in point.iter_mut().enumerate() {
@@ -148,7 +148,7 @@ impl<'a> SlopeRegion<'a> {
         let root = self.root[element];
         let (low, high) = (self.ends.low[element], self.ends.high[element]);
         let Some(nearest) = self.space.grid_number(element, value) else {
-            return root;
+            return value;
         };
         [nearest, nearest.saturating_sub(1), nearest + 1]
             .into_iter()

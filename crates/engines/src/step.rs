@@ -103,15 +103,15 @@ impl<'a> Step<'a> {
 
     /// By how much a target's row can fall short when every element is rounded to the grid.
     pub fn grid_loss(regions: &[Region<'_>], row: &Affine) -> f64 {
-        let Some(steps) = regions.first().and_then(|region| region.space.grid) else {
+        if !regions.iter().any(|region| region.space.has_grid()) {
             return 0.0;
-        };
+        }
         let each = row.gradient.len() / regions.len().max(1);
         let loss = |(c, a): (usize, &f32)| {
-            let width = regions[c / each].width(c % each);
-            f64::from(a.abs()) * width
+            let step = regions[c / each].space.grid_step(c % each);
+            f64::from(a.abs()) * step.unwrap_or(0.0)
         };
         let sum: f64 = row.gradient.iter().enumerate().map(loss).sum();
-        sum / (2.0 * f64::from(steps))
+        sum / 2.0
     }
 }

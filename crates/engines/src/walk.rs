@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
             demands,
             signs: Vec::new(),
             trust: 1.0,
-            cushion: if task.region.space.grid.is_some() {
+            cushion: if task.region.space.has_grid() {
                 0.05
             } else {
                 0.0

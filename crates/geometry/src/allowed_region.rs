@@ -29,7 +29,7 @@ impl<'a> AllowedRegion<'a> {
         confined_to: Option<(&[f32], &[f32])>,
         turn: usize,
     ) -> Option<Self> {
-        let Part { mut ends, room } = space.part(Which::Turn(turn)).ok()?;
+        let Part { mut ends, room } = space.part(Which::Turn(turn), root).ok()?;
         let ball = space.radius().map(|radius| Ball {
             root,
             radius,
@@ -37,7 +37,7 @@ impl<'a> AllowedRegion<'a> {
         });
         if let Some(ball) = ball.filter(|_| space.norm.is_box()) {
             // With a grid there is no slack: the grid decides what is in reach.
-            let spare = if space.grid.is_some() { 0.0 } else { SLACK };
+            let spare = if space.has_grid() { 0.0 } else { SLACK };
             let own = ball.ends(ball.radius, spare);
             ends.narrow(&own.low, &own.high);
         }
@@ -101,7 +101,7 @@ impl<'a> AllowedRegion<'a> {
 
     fn to_grid(&self, point: &[f32], settled: &mut [f32]) {
         settled.copy_from_slice(point);
-        if self.space.grid.is_some() {
+        if self.space.has_grid() {
             for (e, x) in settled.iter_mut().enumerate() {
                 *x = self.grid_value(e, *x);
             }
@@ -109,12 +109,12 @@ impl<'a> AllowedRegion<'a> {
     }
 
     /// The grid point next to a value that is in reach: the nearest, or on the root's side where
-    /// the nearest is further out. An element without one keeps the root's value.
+    /// the nearest is further out. An element without one keeps the root's value; one without a grid, the value.
     fn grid_value(&self, element: usize, value: f32) -> f32 {
         let root = self.root[element];
         let point = |number: u32| self.space.grid_point(element, number).unwrap_or(root);
         let Some(nearest) = self.space.grid_number(element, value) else {
-            return root;
+            return value;
         };
         let inward = if point(nearest) > root {
             nearest.saturating_sub(1)
@@ -164,11 +164,13 @@ impl<'a> AllowedRegion<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Domain, Extent, ImageShape, Norm, Pixels, Validity};
+    use crate::{Domain, Extent, ImageShape, Norm, Pixels, Validity, WholeNumbers};
 
     fn spaces() -> Vec<SearchSpace> {
         let elements = 64;
         let mut all = Vec::new();
+        let whole: Vec<usize> = (0..elements).filter(|e| e % 5 == 2).collect();
+        let fixed: Vec<usize> = (0..elements).filter(|e| e % 7 == 3).collect();
         for norm in Norm::ALL {
             let radii = [0.0, 0.004, 0.3, 3.0].into_iter();
             for radius in radii.filter(|&radius| norm.check_radius(radius).is_ok()) {
@@ -184,12 +186,29 @@ mod tests {
                             least,
                             shape: ImageShape::of(&[1, 8, 8]).unwrap(),
                         });
-                        all.push(space);
+                        let mut of_a_table = space.clone();
+                        of_a_table.fix(&fixed);
+                        of_a_table.whole = Some(WholeNumbers::new(elements, &whole, 4.0));
+                        all.extend([space, of_a_table]);
                     }
                 }
             }
         }
         all
+    }
+
+    /// The slow obvious reading of fixed and whole elements.
+    #[expect(
+        clippy::float_cmp,
+        reason = "fixed means the same, whole means no fraction"
+    )]
+    fn keeps_to_the_table(space: &SearchSpace, input: &[f32], root: &[f32]) -> bool {
+        (0..input.len()).all(|e| {
+            let fixed = e % 7 == 3 && space.whole.is_some();
+            let whole = e % 5 == 2 && space.whole.is_some();
+            let as_root = input[e] == root[e];
+            as_root || (!fixed && (!whole || (input[e] * 4.0).fract() == 0.0))
+        })
     }
 
     #[test]
@@ -205,6 +224,7 @@ mod tests {
             for _ in 0..20 {
                 reach.settle(&mut point, &mut settled);
                 assert_eq!(space.violation(&settled, &root), None, "{space:?}");
+                assert!(keeps_to_the_table(&space, &settled, &root), "{space:?}");
                 let gradient: Vec<f32> = (0..64).map(|_| random.part() - 0.5).collect();
                 reach.step(&mut point, &gradient, random.part());
             }

@@ -12,6 +12,7 @@ mod region;
 mod search_space;
 mod similarity;
 mod together;
+mod whole_numbers;
 
 pub use allowed_region::AllowedRegion;
 pub use domain::Domain;
@@ -24,3 +25,4 @@ pub use region::{Cover, Extent, Hull, Part, Room, ScopeWords, Which};
 pub use search_space::{SearchSpace, Validity};
 pub use similarity::ImageShape;
 pub use together::Together;
+pub use whole_numbers::WholeNumbers;

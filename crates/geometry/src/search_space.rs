@@ -5,7 +5,7 @@ use deepconcolic_network::BitSet;
 
 use crate::{
     Cover, Domain, Extent, ImageShape, InputSpace, Norm, Part, Pixels, ScopeWords, Unsupported,
-    Which,
+    Which, WholeNumbers,
 };
 
 /// Least similarity of a test to its root seed.
@@ -30,6 +30,8 @@ pub struct SearchSpace {
     pub extent: Extent,
     /// Steps that the domain of an element is divided into, if values lie on a grid.
     pub grid: Option<u32>,
+    /// Elements that are whole numbers of the data's own unit, whatever the grid of the others.
+    pub whole: Option<WholeNumbers>,
     /// How alike a test must be to its root.
     pub validity: Option<Validity>,
 }
@@ -43,7 +45,15 @@ impl SearchSpace {
             norm,
             extent,
             grid: None,
+            whole: None,
             validity: None,
+        }
+    }
+
+    /// Lets tests have their root's values in these elements only. What differs there is infinitely far apart.
+    pub fn fix(&mut self, elements: &[usize]) {
+        for &element in elements {
+            self.units.widths[element] = 0.0;
         }
     }
 
@@ -59,10 +69,12 @@ impl SearchSpace {
         self.extent.kind().parts(self, input, seeds)
     }
 
-    /// The part that a search keeps to, as far as a box can say it, or why there is none. Where a radius
-    /// limits the search as well, [`radius`](Self::radius) has it.
-    pub fn part(&self, which: Which<'_>) -> Result<Part, Unsupported> {
-        self.extent.kind().part(self, which)
+    /// The part that a search from a root keeps to, as far as a box can say it, or why there is none. Where a
+    /// radius limits the search as well, [`radius`](Self::radius) has it.
+    pub fn part(&self, which: Which<'_>, root: &[f32]) -> Result<Part, Unsupported> {
+        let mut part = self.extent.kind().part(self, which)?;
+        part.ends.fix(root, &self.units);
+        Ok(part)
     }
 
     /// How far from its root a test may be, if that is what limits it.
@@ -120,18 +132,42 @@ impl SearchSpace {
         self.units.widths.iter().copied().fold(0.0, f64::max)
     }
 
+    /// Whether some elements take certain values only.
+    pub fn has_grid(&self) -> bool {
+        self.grid.is_some() || self.whole.is_some()
+    }
+
+    /// The whole numbers that an element takes, if it takes no others.
+    fn whole_numbers(&self, element: usize) -> Option<&WholeNumbers> {
+        self.whole.as_ref().filter(|whole| whole.has(element))
+    }
+
+    /// How far apart two neighbouring grid points of an element are, if it has a grid.
+    pub fn grid_step(&self, element: usize) -> Option<f64> {
+        match self.whole_numbers(element) {
+            Some(whole) => Some(whole.step()),
+            None => Some(self.units.width(element) / f64::from(self.grid?)),
+        }
+    }
+
     /// The grid point of an element with this number, counted from the lower end of the domain.
     pub fn grid_point(&self, element: usize, number: u32) -> Option<f32> {
-        let steps = self.grid?;
         let (low, high) = (self.domain.lower()[element], self.domain.upper()[element]);
+        if let Some(whole) = self.whole_numbers(element) {
+            return whole.point(number, low, high);
+        }
+        let steps = self.grid?;
         // For the domain 0..1 this is number / steps to the bit, as 8-bit data are read.
         Some(low + number as f32 / steps as f32 * (high - low))
     }
 
     /// The number of the grid point nearest to a value.
     pub fn grid_number(&self, element: usize, value: f32) -> Option<u32> {
-        let steps = self.grid?;
         let (low, high) = (self.domain.lower()[element], self.domain.upper()[element]);
+        if let Some(whole) = self.whole_numbers(element) {
+            return whole.number(value, low, high);
+        }
+        let steps = self.grid?;
         let part = f64::from(value - low) / f64::from(high - low);
         Some(
             (part * f64::from(steps))
@@ -150,6 +186,7 @@ impl SearchSpace {
     /// root's value is not generated and may lie off the grid.
     pub fn violation(&self, input: &[f32], root: &[f32]) -> Option<String> {
         self.outside_domain(input)
+            .or_else(|| self.not_fixed(input, root))
             .or_else(|| self.extent.kind().outside(self, input, root))
             .or_else(|| self.off_grid(input, root))
             .or_else(|| self.unlike(input, root))
@@ -162,16 +199,39 @@ impl SearchSpace {
         Some(format!("element {at} is outside the domain"))
     }
 
+    /// The first fixed element in which an input differs from its root.
+    #[expect(clippy::float_cmp, reason = "changed means not the same")]
+    pub(crate) fn changed_fixed(&self, input: &[f32], root: &[f32]) -> Option<usize> {
+        let is_changed = |&e: &usize| self.units.is_fixed(e) && input[e] != root[e];
+        (0..input.len()).find(is_changed)
+    }
+
+    fn not_fixed(&self, input: &[f32], root: &[f32]) -> Option<String> {
+        let at = self.changed_fixed(input, root)?;
+        Some(format!(
+            "element {at} is fixed, and differs from that of its seed"
+        ))
+    }
+
     fn off_grid(&self, input: &[f32], root: &[f32]) -> Option<String> {
-        self.grid?;
-        let off = |element: usize| {
-            let x = input[element];
-            let number = self.grid_number(element, x)?;
-            let on = self.grid_point(element, number)?.to_bits() == x.to_bits();
-            Some(!on && x.to_bits() != root[element].to_bits())
-        };
-        let at = (0..input.len()).find(|&element| off(element) == Some(true))?;
-        Some(format!("element {at} is not on the grid"))
+        if !self.has_grid() {
+            return None;
+        }
+        let at = (0..input.len()).find(|&element| self.is_off_grid(element, input, root))?;
+        Some(match self.whole_numbers(at) {
+            Some(_) => format!("element {at} is not a whole number of the data's unit"),
+            None => format!("element {at} is not on the grid"),
+        })
+    }
+
+    fn is_off_grid(&self, element: usize, input: &[f32], root: &[f32]) -> bool {
+        let x = input[element];
+        if self.grid_step(element).is_none() || x.to_bits() == root[element].to_bits() {
+            return false;
+        }
+        let point = |number| self.grid_point(element, number);
+        let nearest = self.grid_number(element, x).and_then(point);
+        nearest.map(f32::to_bits) != Some(x.to_bits())
     }
 
     fn unlike(&self, input: &[f32], root: &[f32]) -> Option<String> {
@@ -210,6 +270,50 @@ mod tests {
         // In single precision a tenth is more than a tenth.
         assert!(boxes.violation(&[0.1, 0.5], &root).is_some());
         assert!(boxes.violation(&[0.2, 0.5], &root).is_some());
+    }
+
+    #[test]
+    fn a_fixed_element_keeps_its_seeds_value_in_every_norm() {
+        let root = [0.5, 0.5];
+        for norm in Norm::ALL {
+            let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
+            let extent = Extent::Balls(1.0);
+            let mut space = SearchSpace::of(domain, Pixels::Single, norm, extent);
+            assert_eq!(space.violation(&[0.5, 0.75], &root), None, "{norm}");
+            space.fix(&[1]);
+            let violation = space.violation(&[0.5, 0.75], &root);
+            assert!(violation.is_some_and(|why| why.contains("element 1 is fixed")));
+            assert_eq!(space.violation(&[0.75, 0.5], &root), None, "{norm}");
+            let ends = space.part(Which::Turn(0), &root).unwrap().ends;
+            assert_eq!((ends.low, ends.high), (vec![0.0, 0.5], vec![1.0, 0.5]));
+        }
+    }
+
+    #[test]
+    fn inputs_that_differ_in_a_fixed_element_lie_in_no_ball_together() {
+        let seeds = [0.5, 0.5, 0.5, 0.75];
+        for norm in Norm::ALL {
+            let domain = Domain::uniform(2, 0.0, 1.0).unwrap();
+            let mut space = SearchSpace::of(domain, Pixels::Single, norm, Extent::Balls(2.0));
+            let parts = |space: &SearchSpace| space.parts(&[0.625, 0.5], &seeds).count();
+            assert_eq!(parts(&space), 2, "{norm}");
+            space.fix(&[1]);
+            assert_eq!(parts(&space), 1, "{norm}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_those_of_the_data_beside_any_other_grid() {
+        let mut space = space(Extent::Domain);
+        space.whole = Some(WholeNumbers::new(2, &[1], 8.0));
+        let root = [0.123, 0.5];
+        assert_eq!(space.violation(&[0.3, 0.875], &root), None);
+        let violation = space.violation(&[0.3, 0.8], &root);
+        assert!(violation.is_some_and(|why| why.contains("element 1 is not a whole number")));
+        space.grid = Some(255);
+        assert!(space.violation(&[0.3, 0.875], &root).is_some());
+        assert_eq!(space.violation(&[100.0 / 255.0, 0.875], &root), None);
+        assert_eq!(space.grid_step(1), Some(0.125));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct AdversarialTable {
     pub output: Vec<f64>,
     /// The classes the network gives them.
     pub label: Vec<i64>,
+    /// How sure the network says it is of that class; empty where it does not say.
+    pub confidence: Vec<f32>,
     /// Their rows in the suite.
     pub test: Vec<i64>,
     /// The references they were judged by, by their numbers.
@@ -64,6 +66,7 @@ impl AdversarialTable {
             quantities: rows(&suite.reference_output),
             output: rows(&suite.output),
             label: pick(&suite.label),
+            confidence: Vec::new(),
             test: chosen.iter().map(|&t| t as i64).collect(),
             reference: pick(&suite.reference),
             distance: chosen.iter().map(distance).collect(),
@@ -106,6 +109,9 @@ impl AdversarialTable {
         } else {
             table.classes = file.read("y")?.values;
         }
+        if file.shape("confidence").is_some() {
+            table.confidence = file.read("confidence")?.values;
+        }
         Ok(table)
     }
 
@@ -124,6 +130,9 @@ impl AdversarialTable {
             file.add("output", &wide, &self.output)?;
         }
         file.add("label", &[count], &self.label)?;
+        if !self.confidence.is_empty() {
+            file.add("confidence", &[count], &self.confidence)?;
+        }
         file.add("test", &[count], &self.test)?;
         file.add("reference", &[count], &self.reference)?;
         file.add("distance", &[count], &self.distance)?;
@@ -132,7 +141,7 @@ impl AdversarialTable {
 }
 
 /// Writes the folder anew: `adversarial.npz` (x, y: the true label or quantities, label: the network's
-/// class, output: its quantities, test: row of the suite, reference, distance), and
+/// class, confidence: how sure it says it is, output: its quantities, test: row of the suite, reference, distance), and
 /// `test-label-as-label.png` for each where inputs are pictures.
 pub fn write_adversarial(
     folder: &Path,

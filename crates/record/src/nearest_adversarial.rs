@@ -32,6 +32,8 @@ pub struct NearestAdversarialTable {
     pub quantities: Vec<f64>,
     /// The classes the network gives them, -1 where its answer is no class.
     pub label: Vec<i64>,
+    /// How sure the network says it is of that class; empty where it does not say.
+    pub confidence: Vec<f32>,
     /// The quantities the network gives them; empty where the answer is a class.
     pub output: Vec<f64>,
     /// The references they were judged by, by their numbers, and how far those are.
@@ -111,6 +113,9 @@ impl NearestAdversarialTable {
         } else {
             table.classes = file.read("y")?.values;
         }
+        if file.shape("confidence").is_some() {
+            table.confidence = file.read("confidence")?.values;
+        }
         if table.fits(elements) {
             Ok(table)
         } else {
@@ -137,7 +142,11 @@ impl NearestAdversarialTable {
             self.output.len() == self.quantities.len()
                 && self.output.len().is_multiple_of(rows.max(1))
         };
-        columns.iter().all(|&length| length == rows) && answers && self.x.len() == rows * elements
+        let sure = [0, rows].contains(&self.confidence.len());
+        columns.iter().all(|&length| length == rows)
+            && sure
+            && answers
+            && self.x.len() == rows * elements
     }
 
     fn write(&self, path: &Path, shape: &[usize]) -> Result<(), ArchiveError> {
@@ -156,6 +165,9 @@ impl NearestAdversarialTable {
             file.add("output", &wide, &self.output)?;
         }
         file.add("label", &[count], &self.label)?;
+        if !self.confidence.is_empty() {
+            file.add("confidence", &[count], &self.confidence)?;
+        }
         file.add("reference", &[count], &self.reference)?;
         file.add("reference_distance", &[count], &self.reference_distance)?;
         file.add("test", &[count], &self.test)?;

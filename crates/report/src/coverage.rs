@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use deepconcolic::{CoverageReport, CriterionReport, share};
+use deepconcolic::{CoverageReport, CriterionReport, percent, share};
 
 use crate::Text;
 
@@ -20,7 +20,7 @@ impl Text for CoverageReport {
             writeln!(out, "decision: {}", rule.words())?;
         }
         if let Some(accuracy) = self.accuracy {
-            writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
+            writeln!(out, "accuracy {:.2} %", percent(accuracy, 2))?;
         }
         if !self.classes.is_empty() {
             let classes: Vec<String> = self.classes.iter().map(ToString::to_string).collect();
@@ -39,7 +39,7 @@ impl Text for CoverageReport {
                 requirements.file.display(),
                 requirements.covered,
                 requirements.total,
-                requirements.coverage * 100.0
+                percent(requirements.coverage, 2)
             )?;
             for note in &requirements.notes {
                 writeln!(out, "  note: {note}")?;
@@ -56,7 +56,7 @@ impl Text for CriterionReport {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\n{}: {}", self.name, self.definition)?;
         let noise = match self.noise {
-            Some(noise) => format!("; as many noise inputs: {:.2} %", noise * 100.0),
+            Some(noise) => format!("; as many noise inputs: {:.2} %", percent(noise, 2)),
             None => String::new(),
         };
         writeln!(
@@ -64,7 +64,7 @@ impl Text for CriterionReport {
             "  {} of {} covered: {:.2} %{noise}",
             self.covered,
             self.total,
-            self.coverage * 100.0
+            percent(self.coverage, 2)
         )?;
         let width = self.layers.iter().map(|l| l.name.len()).max().unwrap_or(0);
         for layer in &self.layers {
@@ -74,7 +74,7 @@ impl Text for CriterionReport {
                 layer.name,
                 layer.covered,
                 layer.total,
-                share(layer.covered, layer.total) * 100.0
+                percent(share(layer.covered, layer.total), 2)
             )?;
         }
         for note in &self.notes {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use deepconcolic::{Evaluation, serialize_path};
+use deepconcolic::{Evaluation, percent, serialize_path};
 use serde::Serialize;
 
 use crate::Text;
@@ -47,7 +47,7 @@ impl Text for EvaluationReport<'_> {
         writeln!(out, "{} samples ({})", self.samples, self.layout)?;
         if let (Some(accuracy), Some(rule)) = (self.accuracy, self.decision) {
             writeln!(out, "decision: {}", rule.words())?;
-            writeln!(out, "accuracy {:.2} %", accuracy * 100.0)?;
+            writeln!(out, "accuracy {:.2} %", percent(accuracy, 2))?;
         }
         for note in self.notes {
             writeln!(out, "warning: {note}")?;

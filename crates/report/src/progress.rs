@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use deepconcolic::{Event, Polarity, Progress, Stage};
+use deepconcolic::{Event, Polarity, Progress, Stage, percent};
 
 use crate::busy::Busy;
 
@@ -115,7 +115,7 @@ fn live(s: &Progress, certificates: usize) -> String {
             write!(
                 line,
                 "{bar} {:.1} % of {}, {open} open",
-                share * 100.0,
+                percent(share, 1),
                 s.total
             )
         }
@@ -136,7 +136,7 @@ fn line(s: &Progress, rate: f64) -> String {
     let stage = s.stage.name();
     let mut line = match s.polarity {
         Polarity::Goal => {
-            let percent = 100.0 * s.covered as f64 / s.total.max(1) as f64;
+            let percent = percent(s.covered as f64 / s.total.max(1) as f64, 2);
             format!("{stage:8} {percent:6.2} % of {} covered", s.total)
         }
         // How many are refuted is no achievement.

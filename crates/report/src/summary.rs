@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use deepconcolic::{Account, polarity};
+use deepconcolic::{Account, percent, polarity};
 use deepconcolic_record::{
     AdversarialSummary, LayerSummary, NearestAdversarialSummary, SlopeSummary, Spread, Summary,
 };
@@ -33,7 +33,7 @@ pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<
         writeln!(
             out,
             "accuracy {:.2} % on {} samples",
-            accuracy * 100.0,
+            percent(accuracy, 2),
             summary.baseline.data_inputs
         )?;
     }
@@ -75,9 +75,9 @@ pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<
         writeln!(
             out,
             "for comparison: as many random tests cover {:.2} %, {} samples of the data {:.2} %",
-            random * 100.0,
+            percent(random, 2),
             baseline.data_inputs,
-            data * 100.0
+            percent(data, 2)
         )?;
     }
     let work = &summary.executions;
@@ -120,9 +120,7 @@ fn print_notes(out: &mut dyn Write, notes: &[String], look: &Look) -> io::Result
 fn print_account(out: &mut dyn Write, account: &Account) -> io::Result<()> {
     let (goals, properties) = (&account.goals, &account.properties);
     if goals.total > 0 {
-        let share = 100.0 * goals.met as f64 / goals.feasible().max(1) as f64;
-        // Rounded down: what is short of all must not look like all.
-        let share = (share * 100.0).floor() / 100.0;
+        let share = percent(goals.met as f64 / goals.feasible().max(1) as f64, 2);
         writeln!(
             out,
             "covered {} of the {} that can be ({share:.2} %); {} proven impossible, {} open",
@@ -211,7 +209,7 @@ fn print_adversarial(out: &mut dyn Write, bad: &AdversarialSummary) -> io::Resul
         out,
         "adversarial: {} ({:.2} % of generated)",
         bad.count,
-        bad.fraction * 100.0
+        percent(bad.fraction, 2)
     )?;
     if let (Some(min), Some(median)) = (bad.min_distance, bad.median_distance) {
         write!(
@@ -285,7 +283,7 @@ fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Resu
         unresolved: all.unresolved,
     };
     for layer in layers.into_iter().chain([&total]) {
-        let percent = 100.0 * layer.covered as f64 / layer.total.max(1) as f64;
+        let percent = percent(layer.covered as f64 / layer.total.max(1) as f64, 2);
         writeln!(
             out,
             "{:width$}  {:>9} {:>9} {:>10} {:>10}{}",

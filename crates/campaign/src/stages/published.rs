@@ -39,8 +39,8 @@ pub(crate) fn can_be_published(subject: &Subject) -> Result<(), String> {
     if !subject.space.norm.is_box() || subject.space.radius().is_some() {
         return only("--norm linf and --radius none");
     }
-    if subject.space.grid.is_some() {
-        return only("inputs that are not rounded: leave --quantise out");
+    if subject.space.has_grid() {
+        return only("inputs that are not rounded: leave --quantise and --integer out");
     }
     Ok(())
 }

@@ -114,7 +114,7 @@ fn commands_of_the_readme_print_what_it_says() {
 
 #[test]
 fn commands_of_the_guide_to_criteria_print_what_it_says() {
-    assert_examples_hold("docs/criteria.md", &["coverage"]);
+    assert_examples_hold("crates/cli/criteria.md", &["coverage"]);
 }
 
 /// Texts in single backticks, outside fenced blocks.
@@ -214,7 +214,7 @@ fn the_table_of_crates_is_the_workspace() {
 
 #[test]
 fn the_guide_to_criteria_defines_every_criterion() {
-    let guide = read("docs/criteria.md");
+    let guide = read("crates/cli/criteria.md");
     let words = guide.split_whitespace().collect::<Vec<_>>().join(" ");
     for criterion in deepconcolic_criteria::ALL {
         let name = criterion.name();

@@ -14,6 +14,7 @@ use deepconcolic_record::{
 use super::RunFindings;
 use super::opened::Opened;
 use super::origins::Origins;
+use crate::conclude::confidence::{adversarial_tests, agree};
 use crate::conclude::parts;
 use crate::error::Error;
 use crate::folder::{self, profile_file};
@@ -26,7 +27,7 @@ pub fn adversarial(
     report: &mut RunFindings,
 ) -> Result<(), Error> {
     let folder = opened.dir.join(folder::ADVERSARIAL);
-    let expected = AdversarialTable::of(suite, opened.network.input_elements());
+    let expected = adversarial_tests(&opened.network, &opened.decision, suite);
     let mut names = entries(&folder)?;
     if expected.is_empty() {
         if !names.is_empty() {
@@ -43,6 +44,8 @@ pub fn adversarial(
     if names.remove(ADVERSARIAL_TABLE) {
         let claimed = AdversarialTable::read(&folder.join(ADVERSARIAL_TABLE))?;
         columns(&name(ADVERSARIAL_TABLE), &claimed, &expected, report);
+        let (file, found) = (name(ADVERSARIAL_TABLE), &expected.confidence);
+        confidence_column(&file, &claimed.confidence, found, report);
     } else {
         report.differs(
             &name(ADVERSARIAL_TABLE),
@@ -54,6 +57,17 @@ pub fn adversarial(
     let shape = opened.network.input_shape().without_batch().to_vec();
     let drawn = draw(&folder, &expected, &shape, &opened.space.domain)?;
     pictures(opened, folder::ADVERSARIAL, names, &drawn, report)
+}
+
+/// How sure the network is of each input, beside what a table says.
+pub fn confidence_column(file: &str, claimed: &[f32], found: &[f32], report: &mut RunFindings) {
+    if claimed.len() != found.len() {
+        let claimed = format!("{} values", claimed.len());
+        report.differs(file, "confidence", claimed, found.len());
+    } else if let Some(at) = (0..found.len()).find(|&at| !agree(claimed[at], found[at])) {
+        let field = format!("confidence[{at}]");
+        report.differs(file, field, claimed[at], found[at]);
+    }
 }
 
 /// The pictures of a folder, beside those that should be there; no other names are left.

@@ -118,6 +118,9 @@ fn scope(opened: &Opened) -> Vec<String> {
     if let Some(steps) = space.grid {
         lines.push(format!("values on a grid of {steps} steps"));
     }
+    if !settings.features.is_empty() {
+        lines.push(settings.features.words(&settings.names));
+    }
     if let Some(validity) = &space.validity {
         lines.push(format!(
             "similarity to the seed at least {}",

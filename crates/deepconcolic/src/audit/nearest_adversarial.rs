@@ -11,10 +11,11 @@ use deepconcolic_record::{
 };
 
 use super::RunFindings;
-use super::beside::{entries, pictures};
+use super::beside::{confidence_column, entries, pictures};
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::certified_distance::{another_answer, is_provable, region_round};
+use crate::conclude::confidence::confidences;
 use crate::conclude::nearest_adversarial::{JudgedInputs, attacked_seeds, enter, predictions};
 use crate::error::Error;
 use crate::folder;
@@ -113,6 +114,7 @@ impl<'a> Rows<'a> {
             found.test[row] = test.map_or(-1, |&test| test as i64);
         }
         let predictions = predictions(network, decision, &claimed.x);
+        found.confidence = confidences(network, decision, &claimed.x);
         let verdicts: Vec<Verdict> = if let Some(references) = &origins.references {
             let court = Court {
                 settings,
@@ -182,6 +184,7 @@ impl<'a> Rows<'a> {
             let (a, b) = (claimed.reference[row], found.reference[row]);
             report.compare(&file, field("reference"), a, b);
         }
+        confidence_column(&file, &claimed.confidence, &found.confidence, report);
         let classes = |table: &NearestAdversarialTable| -> Vec<f64> {
             table.classes.iter().map(|&class| class as f64).collect()
         };

@@ -19,6 +19,7 @@ use deepconcolic_record::{
 };
 use serde_json::Value;
 
+use super::confidence::adversarial_tests;
 use super::controls::{CONTROL, Controls};
 use super::figures::{ConclusionInputs, RunRecord, conclude, parts_of};
 use super::minimise::{self, Minimised, minimise};
@@ -261,7 +262,7 @@ impl Ended<'_> {
             notes.extend(done.notes.iter().chain(&drawn.notes).cloned());
             watch.lap(|times| &mut times.symbolic);
         }
-        let adversarial = AdversarialTable::of(&suite, network.input_elements());
+        let adversarial = adversarial_tests(network, &prepared.decision, &suite);
         let shape = network.input_shape().without_batch().to_vec();
         let drawn = draw(
             Path::new(ADVERSARIAL),

@@ -2,6 +2,7 @@
 
 pub mod certified_distance;
 mod conclusion;
+pub mod confidence;
 pub mod controls;
 pub mod figures;
 pub mod minimise;

@@ -18,6 +18,7 @@ use deepconcolic_record::{NearestAdversarialSummary, NearestAdversarialTable, Sp
 use rayon::prelude::*;
 
 use super::certified_distance::SeedAnswer;
+use super::confidence::confidences;
 use crate::error::Error;
 use crate::oracle::Court;
 use crate::prepare::Prepared;
@@ -372,6 +373,8 @@ impl<'a> Hunt<'a> {
             done.certificates.extend(bound.map(|(_, bytes)| bytes));
         }
         enter(table, &judged);
+        let prepared = self.prepared;
+        table.confidence = confidences(&prepared.network, &prepared.decision, &table.x);
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use deepconcolic_record::{NearestAdversarialSummary, RequirementTable, State, Su
 
 use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
+
 use crate::settings::{LipschitzName, SeedChoice, Settings};
 
 /// Most requirements of a file that are listed one by one.
@@ -255,12 +256,16 @@ fn work(text: &mut String, page: &Page<'_>) {
 
 /// Which inputs are spoken of.
 fn scope(page: &Page<'_>) -> String {
-    page.space.scope(&ScopeWords {
+    let scope = page.space.scope(&ScopeWords {
         norm: page.space.norm,
         seeds: page.summary.tests.seeds,
         file_hash: page.settings.region.as_deref().unwrap_or_default(),
         two_inputs: page.verdicts.two_inputs,
-    })
+    });
+    if page.settings.features.fixed.is_empty() {
+        return scope;
+    }
+    format!("{scope}; they have that seed's values in fixed features")
 }
 
 fn seeds(page: &Page<'_>) -> String {
@@ -482,7 +487,7 @@ fn notes(text: &mut String, page: &Page<'_>) {
 }
 
 fn rests_on(text: &mut String, page: &Page<'_>) {
-    let boxes = page.space.proof_note();
+    let boxes = [page.space.proof_note(), page.settings.features.proof_note()].concat();
     let polarity = polarity(page.summary);
     let (met, impossible) = match page.summary.lipschitz.as_slice() {
         [] => (
@@ -600,7 +605,7 @@ fn recheck(text: &mut String) {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.2} %", share * 100.0)
+    format!("{:.2} %", deepconcolic_campaign::percent(share, 2))
 }
 
 fn measured(share: Option<f64>) -> String {

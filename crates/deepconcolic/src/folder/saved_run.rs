@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use deepconcolic_geometry::Domain;
 use deepconcolic_record::{
-    ArchiveError, JournalEntry, NEAREST_ADVERSARIAL_TABLE, NearestAdversarialTable,
-    RequirementTable, RunFolder, SuiteTable, Summary,
+    ADVERSARIAL_TABLE, AdversarialTable, ArchiveError, JournalEntry, NEAREST_ADVERSARIAL_TABLE,
+    NearestAdversarialTable, RequirementTable, RunFolder, SuiteTable, Summary,
 };
 
-use super::{NEAREST_ADVERSARIAL, REQUIREMENTS, SUITE, SUMMARY};
+use super::{ADVERSARIAL, NEAREST_ADVERSARIAL, REQUIREMENTS, SUITE, SUMMARY};
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -29,6 +29,8 @@ pub struct SavedRun {
     pub suite: SuiteTable,
     /// `requirements.npz`.
     pub requirements: RequirementTable,
+    /// The adversarial tests of the suite; none if there are none.
+    pub adversarial: AdversarialTable,
     /// The nearest adversarial inputs, if there are any.
     pub nearest_adversarial: Option<NearestAdversarialTable>,
     /// The steps of the journal; empty where it cannot be read.
@@ -63,6 +65,10 @@ impl SavedRun {
         if let Some(detail) = requirements.misfit(suite.len()) {
             return Err(damaged(REQUIREMENTS, detail));
         }
+        let table = folder.join(ADVERSARIAL).join(ADVERSARIAL_TABLE);
+        let adversarial = (table.exists())
+            .then(|| AdversarialTable::read(&table))
+            .transpose()?;
         let nearest = folder
             .join(NEAREST_ADVERSARIAL)
             .join(NEAREST_ADVERSARIAL_TABLE);
@@ -79,6 +85,7 @@ impl SavedRun {
             domain,
             suite,
             requirements,
+            adversarial: adversarial.unwrap_or_default(),
             nearest_adversarial,
         })
     }

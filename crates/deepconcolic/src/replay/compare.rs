@@ -25,6 +25,7 @@ use crate::folder::{self, kept, profile_file, region_file};
 use crate::oracle::Court;
 use crate::settings::Settings;
 use crate::{model, plan};
+use deepconcolic_campaign::percent;
 
 /// Which suite is run again, on which model.
 pub struct Replay<'a> {
@@ -419,7 +420,7 @@ fn coverage(
     findings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let total = change.total;
-    let percent = |count: usize| 100.0 * count as f64 / total.max(1) as f64;
+    let percent = |count: usize| percent(count as f64 / total.max(1) as f64, 2);
     let claimed = &saved.summary.requirements;
     out.push(match polarity(&saved.summary) {
         Polarity::Goal => format!(

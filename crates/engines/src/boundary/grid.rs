@@ -48,12 +48,11 @@ pub(super) fn on_grid(
 /// Every element on the grid, or as the root has it; changed ones are pushed up a row first, by so many steps.
 fn settled(task: &Task<'_>, x: &[f32], up: Option<(&Cut, f64)>) -> Vec<f32> {
     let region = &task.region;
-    let steps = region.space.grid.map_or(f64::INFINITY, f64::from);
     let push = |e: usize, x: f32| match up {
         Some((cut, push))
             if x.to_bits() != region.root[e].to_bits() && cut.row.gradient[e] != 0.0 =>
         {
-            let step = region.width(e) / steps;
+            let step = region.space.grid_step(e).unwrap_or(0.0);
             push * step * f64::from(cut.row.gradient[e].signum())
         }
         _ => 0.0,

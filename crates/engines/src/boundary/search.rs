@@ -59,7 +59,7 @@ pub(crate) fn nearest_of_all_cells(
     sort(&mut lanes);
     search.narrow(&mut lanes, effort);
     search.polish(&mut lanes, effort);
-    if task.region.space.grid.is_some() {
+    if task.region.space.has_grid() {
         lanes.truncate(SETTLED);
         lanes = search.settle(lanes, effort);
     }

@@ -147,6 +147,16 @@ impl Ends {
         }
     }
 
+    /// What is left when elements that have no width keep the value of a root.
+    pub(crate) fn fix(&mut self, root: &[f32], units: &InputSpace) {
+        for (e, &value) in root.iter().enumerate() {
+            if units.is_fixed(e) {
+                self.low[e] = self.low[e].max(value);
+                self.high[e] = self.high[e].min(value);
+            }
+        }
+    }
+
     /// Whether some input is within them.
     pub fn are_ordered(&self) -> bool {
         self.low

@@ -27,7 +27,8 @@ impl Pixels {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InputSpace {
     /// The domain's width per element. An element without an entry has width 1; one of width 0
-    /// is constant, so two inputs that differ there are infinitely far apart.
+    /// is constant or fixed, so two inputs that differ there are infinitely far apart (counts of changes
+    /// apart, which count it like any other).
     pub widths: Vec<f64>,
     /// Which elements make up a pixel.
     pub pixels: Pixels,
@@ -38,6 +39,12 @@ impl InputSpace {
     #[inline]
     pub fn width(&self, element: usize) -> f64 {
         self.widths.get(element).copied().unwrap_or(1.0)
+    }
+
+    /// Whether all inputs near each other have the same value of an element.
+    #[inline]
+    pub fn is_fixed(&self, element: usize) -> bool {
+        self.width(element) == 0.0
     }
 
     /// How far two inputs are apart in each element, in units of the domain's width.

@@ -16,6 +16,7 @@ impl RegionKind for Balls {
         let (norm, units) = (space.norm, &space.units);
         parts_where(seeds.len() / each, |part| {
             norm.is_within(input, seed(part), self.radius, units)
+                && space.changed_fixed(input, seed(part)).is_none()
         })
     }
 

@@ -128,6 +128,13 @@ def domain(value: Union[str, Sequence[float], None]) -> Optional[str]:
     return f"{float(low)!r}..{float(high)!r}"
 
 
+def features(columns: Optional[Sequence[Union[str, int]]]) -> Optional[list[str]]:
+    """Columns by name or number, as the library takes them."""
+    if isinstance(columns, str):
+        raise UsageError(f"columns are a list: [{columns!r}]")
+    return None if columns is None else [str(column) for column in columns]
+
+
 def parameters(norm: Optional[str], layers: Optional[Sequence[str]], neurons: Optional[Sequence[str]],
                given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of criteria; those that nobody gave are left to the library."""

@@ -1,5 +1,6 @@
 //! `adversarial.html`: every adversarial input, the nearest first, as pictures or as tables of what changed.
 
+use deepconcolic::percent;
 use maud::{Markup, html};
 
 use super::index::words_of;
@@ -42,6 +43,10 @@ pub fn page(view: &View, links: &Links<'_>) -> Option<Page> {
                 "An input is adversarial when it lies near a real one and gets another answer. The nearest come first"
                 @if view.has_pictures() { "; differences are amplified, orange for more and blue for less than the seed" }
                 "."
+                @if all.iter().any(|adversarial| adversarial.confidence.is_some()) {
+                    " Confidence is the softmax of the model's logits at the class it gives (the sigmoid, where it has one "
+                    "output): the model's own word, not how often it is right."
+                }
             }
             div class="filters js-only" id="filters" {}
             div class="cards" id="gallery" {
@@ -74,7 +79,10 @@ pub fn card(view: &View, adversarial: &Adversarial, links: &Links<'_>, place: Wh
                     span { "difference" @if let Some(factor) = amplification(view, adversarial) { " ×" (short((factor * 10.0).floor() / 10.0)) } }
                 }
             }
-            p class="verdict" { b { (wrong) } ", distance " (short(adversarial.distance)) }
+            p class="verdict" {
+                b { (wrong) } ", distance " (short(adversarial.distance))
+                @if let Some(sure) = confidence(adversarial) { ", confidence " (sure) }
+            }
             p class="small" { (origin(view, adversarial)) }
             @if !links.pictures.has(&name) { (changes(view, adversarial)) }
             @if place == Where::FirstPage {
@@ -82,6 +90,13 @@ pub fn card(view: &View, adversarial: &Adversarial, links: &Links<'_>, place: Wh
             }
         }
     }
+}
+
+/// How sure the network says it is, rounded down.
+fn confidence(adversarial: &Adversarial) -> Option<String> {
+    let sure = f64::from(adversarial.confidence?);
+    let text = || format!("{:.2}", percent(sure, 0) / 100.0);
+    sure.is_finite().then(text)
 }
 
 fn class(view: &View, label: i64) -> Option<String> {
@@ -196,13 +211,14 @@ fn listed(view: &View) -> Markup {
     html! {
         div class="scroll" {
             table class="sortable numbers" {
-                thead { tr { th scope="col" { "row" } th scope="col" { "answer" } th scope="col" { "distance" } th scope="col" { "sample" } th scope="col" { "stage" } } }
+                thead { tr { th scope="col" { "row" } th scope="col" { "answer" } th scope="col" { "distance" } th scope="col" { "confidence" } th scope="col" { "sample" } th scope="col" { "stage" } } }
                 tbody {
                     @for adversarial in rest.iter().take(LISTED) {
                         tr {
                             td { @match adversarial.source { Source::Test(test) => (test), Source::Nearest(row) => { "nearest " (row) } } }
                             td class="text" { (answer(view, adversarial)) }
                             td { (short(adversarial.distance)) }
+                            td { (confidence(adversarial).unwrap_or_default()) }
                             td { (adversarial.root) }
                             td class="text" { (adversarial.stage) }
                         }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use deepconcolic_record::LayerSummary;
 use maud::{Markup, html};
 
+use super::accounts::{self, GOAL, PROPERTY};
 use super::gallery;
 use super::number::{count, percent, plural, share, short};
 use super::page::{Links, Page, behind, command};
@@ -28,7 +28,7 @@ pub fn page(view: &View, links: &Links<'_>, compared: bool) -> Page {
             (heading(view))
             p class="headline" { (words::headline(view)) }
             (gates(view))
-            @if !view.run.summary.criteria.is_empty() { (criteria(view)) }
+            @if accounts::are_several(view) { (accounts::section(view, links)) }
             @else if !looks_for_largest(view) { (layers(view, links)) }
             (nearest(view, links))
             section class="not-claimed" {
@@ -64,7 +64,10 @@ fn criterion(view: &View) -> String {
     let file = Path::new(name)
         .file_name()
         .filter(|_| view.run.settings.requirements.is_some());
-    file.map_or_else(|| name.clone(), |file| file.to_string_lossy().into_owned())
+    file.map_or_else(
+        || name.replace(',', ", "),
+        |file| file.to_string_lossy().into_owned(),
+    )
 }
 
 /// Whether no constant was asked about: then nothing is refuted or proven, and the bounds say it all.
@@ -145,53 +148,6 @@ fn layers(view: &View, links: &Links<'_>) -> Markup {
     }
 }
 
-/// Bars of several criteria, each for itself: goals and properties are not mixed.
-fn criteria(view: &View) -> Markup {
-    html! {
-        section class="layers" {
-            @for criterion in &view.run.summary.criteria {
-                @let is_property = criterion.properties.is_some();
-                @let names = if is_property { PROPERTY } else { GOAL };
-                h3 { (criterion.criterion) }
-                (bars(
-                    &criterion.layers.iter().map(|layer| plain_bar(layer, names, is_property)).collect::<Vec<_>>(),
-                    if is_property { Meaning::Property } else { Meaning::Goal },
-                ))
-            }
-            p class="key" {
-                span { i class="mark met" {} " covered, or proven" }
-                span { i class="mark impossible" {} " proven impossible" }
-                span { i class="mark bad" {} " refuted" }
-                span { i class="mark open" {} " open" }
-            }
-        }
-    }
-}
-
-/// A bar without what random inputs and the data reach, which is counted over all criteria.
-fn plain_bar(layer: &LayerSummary, names: [&str; 3], is_property: bool) -> Bar {
-    let counts = bar_words(layer.covered, layer.infeasible, layer.unresolved, names);
-    let feasible = layer.total.saturating_sub(layer.infeasible);
-    Bar {
-        name: layer.name.clone(),
-        link: None,
-        total: layer.total,
-        met: layer.covered,
-        impossible: layer.infeasible,
-        open: layer.unresolved,
-        random: None,
-        data: None,
-        words: if is_property {
-            counts
-        } else {
-            format!("{} · {counts}", percent(layer.covered, feasible))
-        },
-    }
-}
-
-const GOAL: [&str; 3] = ["covered", "impossible", "open"];
-const PROPERTY: [&str; 3] = ["refuted", "proven", "open"];
-
 /// The words for met, impossible and open.
 pub fn names(view: &View) -> [&'static str; 3] {
     match (view.is_mixed(), view.is_property()) {
@@ -233,7 +189,9 @@ fn nearest(view: &View, links: &Links<'_>) -> Markup {
                         (gallery::card(view, adversarial, links, gallery::Where::FirstPage))
                     }
                 }
-                p class="below" { a href=(links.page("adversarial")) { "All " (count(view.adversarial.len())) " in the gallery" } }
+                @if view.adversarial.len() > 1 {
+                    p class="below" { a href=(links.page("adversarial")) { "All " (count(view.adversarial.len())) " in the gallery" } }
+                }
             }
         }
     }
@@ -254,16 +212,35 @@ fn shown(view: &View) -> Vec<&Adversarial> {
     shown
 }
 
-/// Every layer with its counts.
+/// Every layer with its counts, or every account where there are several.
 fn table(view: &View, links: &Links<'_>) -> Markup {
+    let total = &view.run.summary.requirements;
+    let several = accounts::are_several(view);
+    html! {
+        section {
+            h2 { @if several { "Counts" } @else { "Layers" } }
+            div class="scroll" {
+                @if several { (accounts::table(view, links)) } @else { (layer_table(view, links)) }
+            }
+            @if several || !view.is_property() {
+                p class="small" { "Coverage is of what is not proven impossible." }
+            }
+            @if total.fragile > 0 {
+                p class="small" { (count(total.fragile)) " of the " (names(view)[0]) " ones only within the margin of rounding (fragile)." }
+            }
+            @if !view.named.is_empty() {
+                p { a href=(links.page("requirements")) { "All " (count(view.named.len())) " requirements, one by one" } }
+            }
+        }
+    }
+}
+
+fn layer_table(view: &View, links: &Links<'_>) -> Markup {
     let names = names(view);
-    let has_share = !view.is_property() && !view.is_mixed();
+    let has_share = !view.is_property();
     let total = &view.run.summary.requirements;
     let per = |part: Option<usize>| part.map_or_else(|| "–".to_owned(), count);
     html! {
-        section {
-            h2 { "Layers" }
-            div class="scroll" {
                 table class="sortable numbers" {
                     thead { tr {
                         th scope="col" { "layer" }
@@ -300,17 +277,6 @@ fn table(view: &View, links: &Links<'_>) -> Markup {
                         td {} td {}
                     } }
                 }
-            }
-            @if has_share {
-                p class="small" { "Coverage is of what is not proven impossible." }
-            }
-            @if total.fragile > 0 {
-                p class="small" { (count(total.fragile)) " of the " (names[0]) " ones only within the margin of rounding (fragile)." }
-            }
-            @if !view.named.is_empty() {
-                p { a href=(links.page("requirements")) { "All " (count(view.named.len())) " requirements, one by one" } }
-            }
-        }
     }
 }
 

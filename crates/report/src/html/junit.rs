@@ -1,41 +1,14 @@
-//! `junit.xml`: the requirements as test cases, for build servers. One a requirement, or one a layer where they are
-//! too many; adversarial inputs are failures of their own.
+//! `junit.xml`: cases for build servers; requirements that are refuted, gates and adversarial inputs are failures.
 
 use std::fmt::Write as _;
 
-use super::index::{model, words_of};
-use super::number::{count, percent, short};
-use super::view::{Named, Verdict, View};
-use super::words;
-
-/// Most adversarial inputs that have a case of their own.
-const ADVERSARIAL: usize = 100;
-
-/// What became of a case.
-enum Outcome {
-    Passed,
-    Failed(String),
-    Skipped(String),
-}
-
-struct Case {
-    class: String,
-    name: String,
-    outcome: Outcome,
-}
+use super::cases::{Outcome, cases};
+use super::index::model;
+use super::view::View;
 
 /// The whole file.
 pub fn text(view: &View) -> String {
-    let mut cases = if view.named.is_empty() {
-        layers(view)
-    } else {
-        view.named
-            .iter()
-            .map(|named| requirement(view, named))
-            .collect()
-    };
-    cases.extend(gates(view));
-    cases.extend(adversarial(view));
+    let cases = cases(view);
     let failures = cases
         .iter()
         .filter(|c| matches!(c.outcome, Outcome::Failed(_)))
@@ -78,110 +51,6 @@ pub fn text(view: &View) -> String {
     }
     text.push_str("  </testsuite>\n</testsuites>\n");
     text
-}
-
-/// What to run to see it again.
-fn reproduction(view: &View) -> String {
-    format!(
-        "reproduce: deepconcolic replay {}",
-        words_of(&view.folder())
-    )
-}
-
-fn requirement(view: &View, named: &Named) -> Case {
-    let outcome = match named.verdict {
-        Verdict::Covered | Verdict::Impossible | Verdict::Proven => Outcome::Passed,
-        Verdict::Refuted => {
-            let tests: Vec<String> = named.tests.iter().map(ToString::to_string).collect();
-            Outcome::Failed(format!(
-                "refuted by test {} of suite.npz\n{}",
-                tests.join(" and "),
-                reproduction(view)
-            ))
-        }
-        Verdict::Open => Outcome::Skipped("open: neither a test nor a proof was found".into()),
-    };
-    Case {
-        class: view.run.summary.criterion.clone(),
-        name: named.name.clone(),
-        outcome,
-    }
-}
-
-/// A layer passes where nothing is open, and nothing refuted.
-fn layers(view: &View) -> Vec<Case> {
-    let case = |layer: &super::view::Layer| {
-        let s = &layer.summary;
-        let outcome = match (view.is_property(), s.covered, s.unresolved) {
-            (true, refuted, _) if refuted > 0 => Outcome::Failed(format!(
-                "{} refuted\n{}",
-                count(refuted),
-                reproduction(view)
-            )),
-            (_, _, 0) => Outcome::Passed,
-            (_, covered, open) => Outcome::Skipped(format!(
-                "{} covered of what is not proven impossible, {} open",
-                percent(covered, s.total.saturating_sub(s.infeasible)),
-                count(open)
-            )),
-        };
-        Case {
-            class: view.run.summary.criterion.clone(),
-            name: format!("{} ({} requirements)", s.name, s.total),
-            outcome,
-        }
-    };
-    view.layers.iter().map(case).collect()
-}
-
-fn gates(view: &View) -> impl Iterator<Item = Case> + '_ {
-    view.run.summary.gates.iter().map(|gate| Case {
-        class: "gate".into(),
-        name: gate.gate.clone(),
-        outcome: if gate.passes {
-            Outcome::Passed
-        } else {
-            Outcome::Failed(format!("{}\n{}", gate.reason, reproduction(view)))
-        },
-    })
-}
-
-fn adversarial(view: &View) -> Vec<Case> {
-    let shown = view
-        .adversarial
-        .iter()
-        .take(ADVERSARIAL)
-        .map(|adversarial| {
-            let wrong = words::mistaken(view, adversarial.truth, adversarial.found);
-            Case {
-                class: "adversarial".into(),
-                name: adversarial.name(),
-                outcome: Outcome::Failed(format!(
-                    "{wrong}, distance {}, from sample {}\n{}",
-                    short(adversarial.distance),
-                    adversarial.root,
-                    reproduction(view)
-                )),
-            }
-        });
-    let mut cases: Vec<Case> = shown.collect();
-    if let Some(rest) = view
-        .adversarial
-        .len()
-        .checked_sub(ADVERSARIAL)
-        .filter(|&n| n > 0)
-    {
-        cases.push(Case {
-            class: "adversarial".into(),
-            name: "others".into(),
-            outcome: Outcome::Failed(format!(
-                "{} more adversarial inputs\n{}",
-                count(rest),
-                reproduction(view)
-            )),
-        });
-    }
-    cases
 }
 
 /// Text inside an element or an attribute. What XML 1.0 has no letter for is left out.

@@ -1,9 +1,12 @@
-//! The report of a folder: pages to look at, `junit.xml` for build servers, `summary.md` for a pull request.
+//! The report of a folder: pages to look at, `junit.xml` and `findings.sarif` for build servers, `summary.md` for a pull
+//! request.
 //!
 //! Data flow one way: the folder is read into a `View`, pages are made from that, and files are written
 //! or compared. The pages are a function of the folder's other files: the same folder has the same report, so that
 //! `check` can make it again and compare.
 
+mod accounts;
+mod cases;
 mod compare;
 mod files;
 mod gallery;
@@ -19,6 +22,7 @@ mod plots;
 mod report;
 mod requirements;
 mod run;
+mod sarif;
 mod single_file;
 mod summary_md;
 mod svg;

@@ -25,9 +25,7 @@ pub fn share(share: f64) -> String {
     if share >= 1.0 {
         return "100 %".into();
     }
-    // What is off by a rounding of the division is not a whole digit less.
-    let tenths = (share * 1000.0 + 1e-9).floor().max(0.0);
-    format!("{:.1} %", tenths / 10.0)
+    format!("{:.1} %", deepconcolic::percent(share.max(0.0), 1))
 }
 
 /// Four digits that count, without zeros at the end: a distance, a value.

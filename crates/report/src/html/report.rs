@@ -9,8 +9,8 @@ use super::page::{Form, Links, Page, SCRIPT, STYLE, whole, written_by};
 use super::picture::{Pictures, path};
 use super::view::View;
 use super::{
-    compare, gallery, index, junit, layers, measured, overview, requirements, run, single_file,
-    summary_md, verification,
+    compare, gallery, index, junit, layers, measured, overview, requirements, run, sarif,
+    single_file, summary_md, verification,
 };
 
 /// What report is wanted.
@@ -188,6 +188,7 @@ fn pages_of(view: &View, pictures: &Pictures, compared: bool) -> Files {
     files.add("style.css", STYLE);
     files.add("report.js", SCRIPT);
     files.add("junit.xml", junit::text(view));
+    files.add("findings.sarif", sarif::text(view));
     files.add("summary.md", summary_md::text(view));
     files
 }

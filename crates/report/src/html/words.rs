@@ -46,7 +46,12 @@ fn inputs(view: &View, number: usize) -> String {
 /// Where the run looked.
 pub fn place(view: &View) -> String {
     let summary = &view.run.summary;
-    let seeds = inputs(view, summary.tests.seeds);
+    let mut seeds = inputs(view, summary.tests.seeds);
+    let features = &view.run.settings.features.fixed;
+    if !features.is_empty() {
+        let fixed = plural(features.len(), "feature", "features");
+        seeds = format!("{seeds} with {fixed} fixed");
+    }
     match (summary.radius, &view.run.settings.region) {
         (_, Some(_)) => format!("In the boxes of the region file, from {seeds}"),
         (Some(radius), None) => {
@@ -63,13 +68,8 @@ pub fn place(view: &View) -> String {
 /// The first sentence of a report.
 pub fn headline(view: &View) -> String {
     if !view.run.summary.criteria.is_empty() {
-        let each: Vec<String> = view.run.summary.criteria.iter().map(of_criterion).collect();
-        return format!(
-            "{}: {}. {}",
-            place(view),
-            each.join("; "),
-            adversarial(view)
-        );
+        let each = of_criteria(&view.run.summary.criteria);
+        return format!("{}, {each}. {}", place(view), adversarial(view));
     }
     let found = match (&*view.run.summary.lipschitz, view.is_property()) {
         ([], false) => goals(view),
@@ -79,23 +79,33 @@ pub fn headline(view: &View) -> String {
     format!("{}, {found} {}", place(view), adversarial(view))
 }
 
-/// One of several criteria.
-fn of_criterion(criterion: &CriterionSummary) -> String {
-    let (name, r) = (&criterion.criterion, &criterion.requirements);
-    match criterion.properties {
-        Some(p) => format!(
-            "{name} {} refuted, {} proven, {} open",
-            count(p.refuted),
-            count(p.proven),
-            count(p.open)
-        ),
-        None => format!(
-            "{name} {} of what is not proven impossible ({} impossible, {} open)",
-            percent(r.covered, r.total.saturating_sub(r.infeasible)),
-            count(r.infeasible),
-            count(r.unresolved)
-        ),
+/// Several criteria: the shares of goals, and what came of properties.
+fn of_criteria(criteria: &[CriterionSummary]) -> String {
+    let (mut goals, mut parts) = (Vec::new(), Vec::new());
+    for criterion in criteria {
+        let (name, r) = (&criterion.criterion, &criterion.requirements);
+        match criterion.properties {
+            Some(p) => parts.push(format!(
+                "{name}: {} refuted, {} proven, {}",
+                count(p.refuted),
+                count(p.proven),
+                open(p.open)
+            )),
+            None => goals.push(format!(
+                "{} of {name}",
+                percent(r.covered, r.total.saturating_sub(r.infeasible))
+            )),
+        }
     }
+    if let Some((last, others)) = goals.split_last() {
+        let others = match others {
+            [] => String::new(),
+            others => format!("{} and ", others.join(", ")),
+        };
+        let covered = format!("{others}{last} were covered, of what is not proven impossible");
+        parts.insert(0, covered);
+    }
+    parts.join("; ")
 }
 
 fn goals(view: &View) -> String {

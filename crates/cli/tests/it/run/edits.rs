@@ -234,6 +234,8 @@ fn columns_of_the_suite_are_recomputed_not_believed() {
     run.noticed("a verdict", &["suite.npz: verdict["]);
     run.forge("adversarial/adversarial.npz", "y", |y| y[0] += 1.0);
     run.noticed("a true label", &["adversarial.npz: y[0]"]);
+    run.forge("adversarial/adversarial.npz", "confidence", |c| c[0] /= 2.0);
+    run.noticed("a confidence", &["adversarial.npz: confidence[0]"]);
     let (picture, _) = run
         .files
         .iter()

@@ -6,6 +6,7 @@ mod contract;
 mod decisions;
 mod disk;
 mod edits;
+mod features;
 mod few_pixels;
 mod gates;
 mod journal;

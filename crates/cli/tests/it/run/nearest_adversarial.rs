@@ -25,7 +25,7 @@ const SAFETY: [&str; 7] = [
 ];
 const FOLDER: &str = "nearest-adversarial";
 const TABLE_FILE: &str = "nearest-adversarial/nearest.npz";
-const SINGLE: [&str; 1] = ["x"];
+const SINGLE: [&str; 2] = ["x", "confidence"];
 const WHOLE: [&str; 5] = ["root", "label", "reference", "test", "certificate"];
 
 fn column<T: Element>(run: &Left, name: &str) -> Vec<T> {

@@ -1,5 +1,7 @@
 //! Adversarial inputs: tests of the suite, and the nearest ones that were looked for beside it.
 
+use std::collections::HashMap;
+
 use deepconcolic::{SavedRun, Stage};
 
 /// Where an adversarial input is to be found.
@@ -27,6 +29,8 @@ pub struct Adversarial {
     pub truth: i64,
     /// The class it gets.
     pub found: i64,
+    /// How sure the network says it is of that class.
+    pub confidence: Option<f32>,
     /// The quantities it should have and those it gets, where answers are quantities.
     pub quantities: Option<(Vec<f64>, Vec<f64>)>,
     /// No input nearer to the seed has another answer: a certificate says so.
@@ -56,7 +60,15 @@ impl Adversarial {
 
 /// All of them, the nearest first.
 pub fn of(run: &SavedRun) -> Vec<Adversarial> {
-    let mut all: Vec<Adversarial> = run.suite.adversarial().map(|t| of_suite(run, t)).collect();
+    let table = &run.adversarial;
+    let sure: HashMap<i64, f32> = (table.test.iter().copied())
+        .zip(table.confidence.iter().copied())
+        .collect();
+    let of_test = |test: usize| Adversarial {
+        confidence: sure.get(&(test as i64)).copied(),
+        ..of_suite(run, test)
+    };
+    let mut all: Vec<Adversarial> = run.suite.adversarial().map(of_test).collect();
     let rows = run
         .nearest_adversarial
         .as_ref()
@@ -82,6 +94,7 @@ fn of_suite(run: &SavedRun, test: usize) -> Adversarial {
         distance: suite.reference_distance[test],
         truth: suite.reference_label[test],
         found: suite.label[test],
+        confidence: None,
         quantities: quantities.filter(|_| outputs > 0),
         bound: None,
         stage: Stage::from_number(suite.provenance.stage[test]).map_or("unknown", Stage::name),
@@ -104,6 +117,7 @@ fn nearest(run: &SavedRun, row: usize) -> Option<Adversarial> {
         distance: table.distance[row],
         truth: table.classes.get(row).copied().unwrap_or(-1),
         found: table.label[row],
+        confidence: table.confidence.get(row).copied(),
         quantities: part(&table.quantities)
             .zip(part(&table.output))
             .filter(|_| outputs > 0),

@@ -1,0 +1,176 @@
+//! Requirements that are counted apart in one report: several criteria over one suite, or the goals and the properties of
+//! one file. No bar and no share mixes them.
+
+use deepconcolic_record::{LayerSummary, PropertySummary};
+use maud::{Markup, html};
+
+use super::number::{count, percent};
+use super::page::Links;
+use super::svg::{Bar, Meaning, bar_words, bars};
+use super::view::View;
+
+/// The words for met, impossible and open of goals.
+pub const GOAL: [&str; 3] = ["covered", "impossible", "open"];
+/// The same of properties.
+pub const PROPERTY: [&str; 3] = ["refuted", "proven", "open"];
+
+/// Requirements that are counted together.
+struct Account {
+    /// The criterion; none where its one row says all.
+    criterion: Option<String>,
+    is_property: bool,
+    rows: Vec<LayerSummary>,
+}
+
+/// Whether there is more than one account.
+pub fn are_several(view: &View) -> bool {
+    !view.run.summary.criteria.is_empty() || view.is_mixed()
+}
+
+fn accounts(view: &View) -> Vec<Account> {
+    let summary = &view.run.summary;
+    match summary.properties {
+        Some(properties) if summary.criteria.is_empty() => of_file(view, properties).into(),
+        _ => (summary.criteria.iter())
+            .map(|criterion| Account {
+                criterion: Some(criterion.criterion.clone()),
+                is_property: criterion.properties.is_some(),
+                rows: criterion.layers.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// Goals and properties of a file.
+fn of_file(view: &View, properties: PropertySummary) -> [Account; 2] {
+    let all = &view.run.summary.requirements;
+    let account =
+        |name: &str, is_property, [total, covered, infeasible, unresolved]: [usize; 4]| {
+            let row = LayerSummary {
+                name: name.into(),
+                total,
+                covered,
+                infeasible,
+                unresolved,
+            };
+            Account {
+                criterion: None,
+                is_property,
+                rows: vec![row],
+            }
+        };
+    let PropertySummary {
+        total,
+        refuted,
+        proven,
+        open,
+    } = properties;
+    let goals = [
+        all.total.saturating_sub(total),
+        all.covered.saturating_sub(refuted),
+        all.infeasible.saturating_sub(proven),
+        all.unresolved.saturating_sub(open),
+    ];
+    [
+        account("goals", false, goals),
+        account("properties", true, [total, refuted, proven, open]),
+    ]
+}
+
+/// The page of a layer, if it has one.
+fn page_of(view: &View, name: &str, links: &Links<'_>) -> Option<String> {
+    let mut layers = view.layers.iter();
+    let layer = layers.find(|layer| layer.summary.name == name && layer.neurons.is_some())?;
+    Some(links.page(&layer.page))
+}
+
+/// Bars of each account. What random inputs and the data reach is counted over all of them, and so has no ticks.
+pub fn section(view: &View, links: &Links<'_>) -> Markup {
+    let accounts = accounts(view);
+    let has_properties = accounts.iter().any(|account| account.is_property);
+    html! {
+        section class="layers" {
+            @for account in &accounts {
+                @if let Some(criterion) = &account.criterion { h3 { (criterion) } }
+                @let shown: Vec<Bar> = account.rows.iter().map(|row| bar(view, account, row, links)).collect();
+                (bars(&shown, if account.is_property { Meaning::Property } else { Meaning::Goal }))
+            }
+            p class="key" {
+                span { i class="mark met" {} @if has_properties { " covered, or proven" } @else { " covered" } }
+                span { i class="mark impossible" {} " proven impossible" }
+                @if has_properties { span { i class="mark bad" {} " refuted" } }
+                span { i class="mark open" {} " open" }
+            }
+        }
+    }
+}
+
+fn bar(view: &View, account: &Account, row: &LayerSummary, links: &Links<'_>) -> Bar {
+    let names = if account.is_property { PROPERTY } else { GOAL };
+    let counts = bar_words(row.covered, row.infeasible, row.unresolved, names);
+    Bar {
+        name: row.name.clone(),
+        link: page_of(view, &row.name, links),
+        total: row.total,
+        met: row.covered,
+        impossible: row.infeasible,
+        open: row.unresolved,
+        random: None,
+        data: None,
+        words: match share(account, row) {
+            Some(share) => format!("{share} · {counts}"),
+            None => counts,
+        },
+    }
+}
+
+/// What is covered of what is not proven impossible; properties have no such share.
+fn share(account: &Account, row: &LayerSummary) -> Option<String> {
+    let feasible = row.total.saturating_sub(row.infeasible);
+    (!account.is_property).then(|| percent(row.covered, feasible))
+}
+
+/// Every row of every account.
+pub fn table(view: &View, links: &Links<'_>) -> Markup {
+    let accounts = accounts(view);
+    let has_criteria = accounts.iter().any(|account| account.criterion.is_some());
+    html! {
+        table class="sortable numbers" {
+            thead { tr {
+                @if has_criteria { th scope="col" { "criterion" } th scope="col" { "layer" } }
+                @else { th scope="col" { "requirements" } }
+                @for name in ["required", "covered", "impossible", "coverage", "refuted", "proven", "open"] {
+                    th scope="col" { (name) }
+                }
+            } }
+            tbody {
+                @for account in &accounts {
+                    @for row in &account.rows {
+                        tr {
+                            @if let Some(criterion) = &account.criterion { th scope="row" { (criterion) } }
+                            td class="text" {
+                                @match page_of(view, &row.name, links) {
+                                    Some(page) => a href=(page) { (row.name) },
+                                    None => (row.name),
+                                }
+                            }
+                            td { (count(row.total)) }
+                            (verdicts(account, row))
+                            td { (count(row.unresolved)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The cells of what came of a row: those of goals or those of properties are empty.
+fn verdicts(account: &Account, row: &LayerSummary) -> Markup {
+    html! {
+        @if account.is_property { td {} td {} td {} }
+        td { (count(row.covered)) }
+        td { (count(row.infeasible)) }
+        @if let Some(share) = share(account, row) { td { (share) } td {} td {} }
+    }
+}
