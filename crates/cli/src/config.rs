@@ -20,8 +20,8 @@ const FILES: [(&str, &[&str]); 2] = [
     ("pyproject.toml", &["tool", "deepconcolic"]),
 ];
 /// Commands that work on models and folders, and so take options from a file.
-const COMMANDS: [&str; 9] = [
-    "inspect", "eval", "coverage", "run", "resume", "merge", "replay", "verify", "check",
+const COMMANDS: [&str; 10] = [
+    "inspect", "eval", "coverage", "run", "resume", "merge", "replay", "verify", "check", "audit",
 ];
 
 /// Show which options a configuration file adds to commands

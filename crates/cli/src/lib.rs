@@ -2,6 +2,7 @@
 //! A library, so that the program and the Python package are the same command.
 
 mod arguments;
+mod audit;
 mod check;
 mod config;
 mod coverage;
@@ -62,6 +63,7 @@ enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Check(check::Check),
+    Audit(Box<audit::Audit>),
     Report(report::Report),
     Suite(suite::Suite),
     Criteria(explain::Criteria),
@@ -110,6 +112,7 @@ fn start(given: &[OsString]) -> Outcome {
         Command::Replay(replay) => replay.run(),
         Command::Verify(verify) => verify.run(),
         Command::Check(check) => check.run(),
+        Command::Audit(audit) => audit.run(),
         Command::Report(report) => report.run(),
         Command::Suite(suite) => suite.run(),
         Command::Criteria(criteria) => criteria.run(),

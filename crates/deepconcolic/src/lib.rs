@@ -56,6 +56,7 @@ mod error;
 mod eval;
 mod event;
 mod features;
+mod faults;
 mod folder;
 mod gate;
 mod inspect;
@@ -102,6 +103,10 @@ pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
 pub use features::FeatureSettings;
+pub use faults::{
+    AuditJob, AuditReport, Comparison, Difference, FAULT_KINDS, FaultKind, FaultReport,
+    SuiteReport, Verdict as AuditVerdict,
+};
 pub use folder::kept::{KEPT_DATA, KEPT_MODEL};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
 pub use folder::saved_run::SavedRun;

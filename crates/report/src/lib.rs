@@ -6,6 +6,7 @@ mod busy;
 mod check;
 mod coverage;
 mod evaluation;
+mod fault_audit;
 mod gate;
 pub mod html;
 mod inspection;

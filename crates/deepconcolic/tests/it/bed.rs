@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use deepconcolic::{Cancel, Conclusion, Event, Job, Radius, SeedRequest, Session};
 
 /// A file of `testdata`.
-fn file(name: &str) -> PathBuf {
+pub fn file(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     root.join(name)
 }

@@ -2,5 +2,6 @@
 
 mod bed;
 mod events;
+mod fault_audits;
 mod jobs;
 mod sessions;

@@ -32,6 +32,14 @@ pub enum OnnxError {
     /// A folder, a device, a pipe.
     #[error("not a regular file; give the path of an .onnx file")]
     NotAFile,
+    /// Other numbers were wanted in a constant.
+    #[error("the numbers of {} cannot be written: {why}", quote(tensor))]
+    CannotRewrite {
+        /// The constant.
+        tensor: String,
+        /// Why not, and the way out.
+        why: String,
+    },
     /// Beyond what protobuf can express.
     #[error(
         "the file has {size} bytes, more than the 2 GiB an ONNX file can have; \

@@ -39,9 +39,11 @@ mod opset;
 mod order;
 mod proto;
 mod quote;
+mod rewrite;
 mod shape;
 mod tensor;
 mod value_info;
+mod weights;
 
 #[cfg(test)]
 mod fixtures;
@@ -63,3 +65,4 @@ pub use quote::quote;
 pub use shape::ShapeFault;
 pub use tensor::TensorFault;
 pub use value_info::{Dim, ValueInfo};
+pub use weights::{WeightedLayer, Weights};

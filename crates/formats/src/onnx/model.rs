@@ -122,7 +122,7 @@ fn function_name(part: Bytes, index: usize) -> Result<(String, String), OnnxErro
 }
 
 /// The bytes of a regular file of reasonable size.
-fn read(path: &Path) -> Result<Bytes, OnnxError> {
+pub(super) fn read(path: &Path) -> Result<Bytes, OnnxError> {
     let cannot_read = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => OnnxError::Missing,
         _ => OnnxError::CannotRead { error },
