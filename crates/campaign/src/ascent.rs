@@ -1,13 +1,17 @@
 //! Concrete search: many inputs at once climb towards requirements that are open.
 //!
 //! Each climber follows the gradient of the sum of its targets' values, one step of a fixed
-//! schedule after the other, within reach of its root, and remembers the best point it passed.
+//! schedule after the other, within reach of its root, and remembers the best point it passed. Where the
+//! norm asks for it, gradients of steps before count too, less the longer ago.
+
+mod heading;
 
 use deepconcolic_criteria::{Clearance, Family, Guide, Means, SampleView};
 use deepconcolic_geometry::{AllowedRegion, Random};
 use deepconcolic_network::{BitSet, Network, Pass, Row, Trace};
 use rayon::prelude::*;
 
+use self::heading::Heading;
 use crate::limits::{Limits, Passes};
 
 /// Values count up to this, in units of a layer's mean: enough to be clear of the margin, and no
@@ -50,6 +54,7 @@ pub(crate) struct Climber<'a> {
     pub best: Option<Best>,
     /// Whether it has no more to do.
     pub done: bool,
+    heading: Heading,
     /// Where to go from a plateau.
     random: Random,
 }
@@ -67,6 +72,7 @@ impl<'a> Climber<'a> {
         Self {
             root,
             parent,
+            heading: Heading::new(reach.inertia()),
             reach,
             point,
             targets,
@@ -113,12 +119,18 @@ impl Climber<'_> {
         if gradient.iter().all(|&slope| slope == 0.0) {
             // Units that are off hide the way to those behind them; it may show elsewhere.
             self.point = self.reach.draw(&mut self.random);
+            self.heading.forget();
             return;
         }
         let before = self.point.clone();
-        self.reach.step(&mut self.point, gradient, size);
-        // At a corner that every slope points out of, no smaller step leads on either.
-        self.done = self.point == before;
+        let direction = self.heading.turned(gradient);
+        self.reach.step(&mut self.point, direction, size);
+        if self.point == before {
+            // At a corner that every slope points out of, no smaller step leads on either. What was remembered may
+            // point out of it when the slopes here do not.
+            self.done = self.heading.is_fresh();
+            self.heading.forget();
+        }
     }
 }
 

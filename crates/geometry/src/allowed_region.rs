@@ -149,6 +149,11 @@ impl<'a> AllowedRegion<'a> {
         self.hold(point);
     }
 
+    /// The part of the direction so far that the next step of a climb keeps: the norm's where there is a ball.
+    pub fn inertia(&self) -> f32 {
+        self.ball.map_or(0.0, |_| self.space.norm.inertia())
+    }
+
     /// A point drawn from all of the reach: uniformly from a box; from a ball as its norm fills it, cut off
     /// at the ends.
     pub fn draw(&self, random: &mut Random) -> Vec<f32> {

@@ -7,7 +7,7 @@ use deepconcolic_check::Slot;
 use deepconcolic_geometry::{AllowedRegion, Random};
 use deepconcolic_network::BitSet;
 
-use super::{Proposal, StageSetting, schedule};
+use super::{Proposal, STEPS, StageSetting, schedule};
 use crate::ascent::{Climber, Targets, climb};
 use crate::limits::{Limits, Passes};
 
@@ -29,7 +29,7 @@ pub(super) fn propose(
     limits: &Limits<'_>,
 ) -> Option<Vec<Proposal>> {
     let network = setting.context.network;
-    let (count, steps) = super::climbers(CLIMBERS, network, *passes, limits)?;
+    let (count, steps) = super::climbers(CLIMBERS, STEPS, network, *passes, limits)?;
     let mut random = Random::of(&[setting.rng_seed, round]);
     let mut climbers: Vec<Climber<'_>> = crews(setting, count, &mut random)
         .into_iter()

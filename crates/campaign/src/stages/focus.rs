@@ -3,23 +3,33 @@
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Confinement;
 
-use super::{CLIMB, Progress, Proposals, StageSetting, schedule};
+use super::{Progress, Proposals, STEPS, StageSetting, Sweep, passes_of_climb, schedule};
 use crate::ascent::{Climber, climb};
 use crate::limits::{Limits, Passes};
 use deepconcolic_geometry::{AllowedRegion, Random};
 
 /// How often every open requirement is aimed at, at most: first from the test nearest to it, then
-/// from places drawn at random, as long as that is cheap.
+/// from places drawn at random, as long as that is cheap or brings much.
 const SWEEPS: usize = 4;
-/// Passes that a further sweep may cost. Thousands of requirements left are mostly impossible: on the
-/// network that this was measured on, a second sweep brought three of 3,588.
+/// Passes that a further sweep may cost where the one before brought little. Thousands of requirements left are mostly
+/// impossible: on the network that this was measured on, a second sweep brought three of 3,588.
 const CHEAP: usize = 20_000;
+/// A sweep brings much when it meets this part of what it aims at.
+const MUCH: usize = 8;
 /// Requirements aimed at in a round.
 const BATCH: usize = 64;
 
-/// Whether there is another sweep after so many, with so much open.
-pub(super) fn goes_on(sweeps: usize, open: usize) -> bool {
-    sweeps == 0 || (sweeps < SWEEPS && open * CLIMB <= CHEAP)
+/// Whether there is another sweep after so many, the last of which brought this, with so much open.
+pub(super) fn goes_on(sweeps: usize, last: Sweep, open: usize) -> bool {
+    let is_cheap = open * passes_of_climb(steps(sweeps)) <= CHEAP;
+    let was_worth_it = last.met * MUCH >= last.aimed;
+    sweeps == 0 || (sweeps < SWEEPS && (is_cheap || was_worth_it))
+}
+
+/// Steps of a climb in the sweep after so many: twice as many as in the one before, since what is left needs longer
+/// climbs rather than more.
+fn steps(sweeps: usize) -> usize {
+    STEPS << sweeps
 }
 
 /// The best points on the way to the next requirements in line, and which those were. No
@@ -31,7 +41,8 @@ pub(super) fn propose(
     limits: &Limits<'_>,
 ) -> Option<Proposals> {
     let network = setting.context.network;
-    let (count, steps) = super::climbers(BATCH, network, *passes, limits)?;
+    let steps = steps(progress.sweeps);
+    let (count, steps) = super::climbers(BATCH, steps, network, *passes, limits)?;
     let next = setting.nearest(&progress.tried, count);
     let mut climbers: Vec<Climber<'_>> = next
         .iter()
@@ -114,5 +125,24 @@ impl StageSetting<'_> {
         let all = (0..self.seeds.len()).map(|number| (distance(number), number));
         all.min_by(|a, b| a.0.total_cmp(&b.0))
             .map_or(0, |(_, number)| number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_go_on_while_they_are_cheap_or_bring_much() {
+        let brought = |met| Sweep { aimed: 800, met };
+        let none = Sweep::default();
+        assert!(goes_on(0, none, 1_000_000));
+        // 700 climbs of 24 steps are too many, 300 are not.
+        assert!(!goes_on(1, brought(99), 700));
+        assert!(goes_on(1, brought(100), 700));
+        assert!(goes_on(1, brought(0), 300));
+        // Climbs become longer.
+        assert!(!goes_on(2, brought(0), 300));
+        assert!(!goes_on(SWEEPS, brought(800), 1));
     }
 }

@@ -120,6 +120,9 @@ pub(crate) struct Progress {
     /// Requirements aimed at one by one so far, and how often all of them were.
     tried: Vec<BitSet>,
     sweeps: usize,
+    /// What the sweep that is under way has brought, and the one before it.
+    sweep: Sweep,
+    last_sweep: Sweep,
     /// Whether the symbolic stage has aimed at all.
     done: bool,
     /// Whether requirements are pairs of neurons.
@@ -132,6 +135,15 @@ pub(crate) struct Progress {
     published: published::Memory,
 }
 
+/// What a sweep over all open requirements brought.
+#[derive(Clone, Copy, Default)]
+struct Sweep {
+    /// Requirements aimed at.
+    aimed: usize,
+    /// Requirements met.
+    met: usize,
+}
+
 impl Progress {
     pub fn new(family: &dyn Family) -> Self {
         let groups = family.groups().iter();
@@ -140,6 +152,8 @@ impl Progress {
             stale: 0,
             tried: groups.map(|group| BitSet::new(group.slots())).collect(),
             sweeps: 0,
+            sweep: Sweep::default(),
+            last_sweep: Sweep::default(),
             done: false,
             pairs: family.pairs().is_some(),
             ratios: family
@@ -167,7 +181,9 @@ impl Progress {
             Strategy::Published => (!self.done).then_some(Stage::Published),
             Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
             Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
-            Strategy::Cascade if focus::goes_on(self.sweeps, open) => Some(Stage::Focus),
+            Strategy::Cascade if focus::goes_on(self.sweeps, self.last_sweep, open) => {
+                Some(Stage::Focus)
+            }
             Strategy::Cascade => (!self.done).then_some(Stage::Symbolic),
         }
     }
@@ -183,6 +199,8 @@ impl Progress {
             Stage::Ascend if round.gain * ascend::WORTH <= spent => self.stale += 1,
             Stage::Ascend => self.stale = 0,
             Stage::Focus | Stage::Symbolic | Stage::Pairs | Stage::Paper | Stage::Slopes => {
+                self.sweep.aimed += round.tried.len();
+                self.sweep.met += round.gain;
                 for slot in &round.tried {
                     self.tried[slot.group as usize].insert(slot.slot as usize);
                 }
@@ -209,6 +227,7 @@ impl Progress {
         } else {
             self.done = true;
         }
+        self.last_sweep = take(&mut self.sweep);
         for tried in &mut self.tried {
             *tried = BitSet::new(tried.len());
         }
@@ -244,25 +263,25 @@ impl Progress {
 /// Steps of a climber, and the fewest in a round that is short because passes cost much.
 const STEPS: usize = 12;
 const FEWEST: usize = 4;
-/// Passes of a climber: a run and a derivative a step, a last run, and one to confirm it.
-const CLIMB: usize = passes_of_climb(STEPS);
 
+/// Passes of a climber: a run and a derivative a step, a last run, and one to confirm it.
 const fn passes_of_climb(steps: usize) -> usize {
     2 * steps + 2
 }
 
-/// How many climbers go in a round, at most so many, and how many steps each takes; none when there are not enough
-/// passes left.
+/// How many climbers go in a round, at most so many, and how many steps each takes, at most so many; none when there
+/// are not enough passes left.
 fn climbers(
     maximum: usize,
+    steps: usize,
     network: &Network,
     passes: Passes,
     limits: &Limits<'_>,
 ) -> Option<(usize, usize)> {
     let portion = portion::passes(network).max(passes_of_climb(FEWEST));
     let passes = limits.left(passes).min(portion);
-    let count = maximum.min(passes / CLIMB).max(1);
-    let steps = STEPS.min((passes / count).saturating_sub(2) / 2);
+    let count = maximum.min(passes / passes_of_climb(steps)).max(1);
+    let steps = steps.min((passes / count).saturating_sub(2) / 2);
     (steps > 0).then_some((count, steps))
 }
 

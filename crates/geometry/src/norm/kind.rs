@@ -72,6 +72,12 @@ pub trait NormKind: Sync {
     /// leaves the ends is of no use.
     fn step(&self, ball: &Ball<'_>, ends: &Ends, point: &mut [f32], gradient: &[f32], part: f32);
 
+    /// The part of the direction so far that the next step of a climb keeps, from 0 to below 1; 0 where every step
+    /// follows the gradient at its own place alone.
+    fn inertia(&self) -> f32 {
+        0.0
+    }
+
     /// A point drawn so that it fills the ball evenly; it may leave the ends.
     fn draw(&self, ball: &Ball<'_>, ends: &Ends, random: &mut Random) -> Vec<f32>;
 

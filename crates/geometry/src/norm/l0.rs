@@ -42,6 +42,36 @@ impl Count {
         (0..elements).map(position).collect()
     }
 
+    /// Takes all changes back but so many as the radius allows, those with the highest scores; of equal ones the
+    /// first are kept. The score of a change is the sum over its elements.
+    fn keep_best(
+        self,
+        ball: &Ball<'_>,
+        point: &mut [f32],
+        score: impl Fn(&Ball<'_>, &[f32], usize) -> f64,
+    ) {
+        let positions = self.positions(ball);
+        let mut scores = vec![None; positions.len()];
+        for (e, &position) in positions.iter().enumerate() {
+            if is_changed(point[e], ball.root[e]) {
+                *scores[position].get_or_insert(0.0) += score(ball, point, e);
+            }
+        }
+        let mut changed: Vec<(usize, f64)> = (scores.iter().enumerate())
+            .filter_map(|(position, score)| Some((position, (*score)?)))
+            .collect();
+        changed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut taken_back = vec![false; positions.len()];
+        for &(position, _) in changed.iter().skip(allowed(ball.radius)) {
+            taken_back[position] = true;
+        }
+        for (e, &position) in positions.iter().enumerate() {
+            if taken_back[position] {
+                point[e] = ball.root[e];
+            }
+        }
+    }
+
     fn no_linear_form(self) -> &'static str {
         match self {
             Self::Pixels => "the number of changed pixels is no linear objective",
@@ -138,51 +168,26 @@ impl NormKind for Count {
 
     /// The largest changes are kept, of those that are equal the first; all others are taken back.
     fn project(&self, ball: &Ball<'_>, point: &mut [f32]) {
-        let positions = self.positions(ball);
-        let mut sizes = vec![None; positions.len()];
-        for (e, &position) in positions.iter().enumerate() {
-            if is_changed(point[e], ball.root[e]) {
-                *sizes[position].get_or_insert(0.0) += ball.change(point, e).powi(2);
-            }
-        }
-        let changed = sizes.iter().enumerate();
-        let mut changed: Vec<(usize, f64)> = changed
-            .filter_map(|(p, size)| Some((p, (*size)?)))
-            .collect();
-        changed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut taken_back = vec![false; positions.len()];
-        for &(position, _) in changed.iter().skip(allowed(ball.radius)) {
-            taken_back[position] = true;
-        }
-        take_back(ball, point, &positions, &taken_back);
+        self.keep_best(ball, point, |ball, point, e| ball.change(point, e).powi(2));
     }
 
-    /// What is changed already moves by the part of its room, where the gradient points. Of the others those that
-    /// gain most, as many as the part of the radius says, go to the end that the gradient points to; where that
-    /// would be too many changes, one that is worth less is taken back for it.
+    /// Every element moves by the part of its room, where the gradient points. Of what then differs from the root
+    /// those changes are kept that are worth most by the gradient, whenever they were made; so all pixels are chosen
+    /// anew at every step, while large steps choose and small ones only settle values.
     fn step(&self, ball: &Ball<'_>, ends: &Ends, point: &mut [f32], gradient: &[f32], part: f32) {
-        let positions = self.positions(ball);
-        let allowed = allowed(ball.radius);
-        let is_changed = changed(ball, point, &positions);
-        for (e, &position) in positions.iter().enumerate() {
-            if is_changed[position] {
-                point[e] = moved(ends, gradient, e, point[e], part);
-            }
+        for (e, x) in point.iter_mut().enumerate() {
+            *x = moved(ends, gradient, e, *x, part);
         }
-        let mut swaps = Swaps::weigh(ball, ends, point, gradient, &positions);
-        for (gain, is_changed) in swaps.gain.iter_mut().zip(&is_changed) {
-            if *is_changed {
-                *gain = 0.0;
-            }
-        }
-        let moves = (f64::from(part) * allowed as f64).ceil() as usize;
-        swaps.choose(moves.clamp(1, allowed.max(1)), allowed);
-        for (e, &position) in positions.iter().enumerate() {
-            if swaps.moved[position] {
-                point[e] = end(ends, gradient, e, point[e]);
-            }
-        }
-        take_back(ball, point, &positions, &swaps.taken_back);
+        self.keep_best(ball, point, |ball, point, e| {
+            f64::from(gradient[e]) * (f64::from(point[e]) - f64::from(ball.root[e]))
+        });
+    }
+
+    /// What one gradient says of pixels holds near one point only: chosen by it alone they change back and forth from
+    /// step to step. On the CIFAR-10 network of the paper, climbs of 24 steps reach 84 % of the neurons that those
+    /// without memory leave open.
+    fn inertia(&self) -> f32 {
+        0.9
     }
 
     /// As many as the radius allows, chosen evenly, each drawn from all between its ends.
@@ -239,15 +244,6 @@ impl NormKind for Count {
     }
 }
 
-/// Where the gradient points an element to: the end of its room, or where it is.
-fn end(ends: &Ends, gradient: &[f32], element: usize, here: f32) -> f32 {
-    match gradient[element] {
-        slope if slope > 0.0 => ends.high[element],
-        slope if slope < 0.0 => ends.low[element],
-        _ => here,
-    }
-}
-
 /// A part of its room further where the gradient points an element to.
 fn moved(ends: &Ends, gradient: &[f32], element: usize, here: f32, part: f32) -> f32 {
     let room = part * (ends.high[element] - ends.low[element]);
@@ -255,109 +251,6 @@ fn moved(ends: &Ends, gradient: &[f32], element: usize, here: f32, part: f32) ->
         slope if slope > 0.0 => (here + room).min(ends.high[element]),
         slope if slope < 0.0 => (here - room).max(ends.low[element]),
         _ => here,
-    }
-}
-
-/// Which positions differ from the root.
-fn changed(ball: &Ball<'_>, point: &[f32], positions: &[usize]) -> Vec<bool> {
-    let mut changed = vec![false; positions.len()];
-    for (e, &position) in positions.iter().enumerate() {
-        changed[position] |= is_changed(point[e], ball.root[e]);
-    }
-    changed
-}
-
-fn take_back(ball: &Ball<'_>, point: &mut [f32], positions: &[usize], taken_back: &[bool]) {
-    for (e, &position) in positions.iter().enumerate() {
-        if taken_back[position] {
-            point[e] = ball.root[e];
-        }
-    }
-}
-
-/// What a linear step chooses from, by position.
-struct Swaps {
-    /// What going to the end adds.
-    gain: Vec<f64>,
-    /// What the change so far adds, where there is one.
-    worth: Vec<Option<f64>>,
-    moved: Vec<bool>,
-    taken_back: Vec<bool>,
-}
-
-impl Swaps {
-    fn weigh(
-        ball: &Ball<'_>,
-        ends: &Ends,
-        point: &[f32],
-        gradient: &[f32],
-        positions: &[usize],
-    ) -> Self {
-        let mut swaps = Self {
-            gain: vec![0.0; positions.len()],
-            worth: vec![None; positions.len()],
-            moved: vec![false; positions.len()],
-            taken_back: vec![false; positions.len()],
-        };
-        let rise = |e: usize, from: f32, to: f32| {
-            f64::from(gradient[e]) * (f64::from(to) - f64::from(from))
-        };
-        for (e, &position) in positions.iter().enumerate() {
-            let (here, root) = (point[e], ball.root[e]);
-            swaps.gain[position] += rise(e, here, end(ends, gradient, e, here));
-            if is_changed(here, root) {
-                *swaps.worth[position].get_or_insert(0.0) += rise(e, root, here);
-            }
-        }
-        swaps
-    }
-
-    /// Moves those that gain most, at most so many of them and with at most so many changed in all.
-    fn choose(&mut self, moves: usize, allowed: usize) {
-        let mut order: Vec<usize> = (0..self.gain.len())
-            .filter(|&p| self.gain[p] > 0.0)
-            .collect();
-        order.sort_by(|&a, &b| self.gain[b].total_cmp(&self.gain[a]).then(a.cmp(&b)));
-        let worths = self.worth.iter().enumerate();
-        let mut changed: Vec<(f64, usize)> = worths
-            .filter_map(|(p, worth)| Some(((*worth)?, p)))
-            .collect();
-        let mut count = changed.len();
-        // The least worth is the last.
-        changed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut left = moves;
-        for position in order {
-            if left == 0 {
-                return;
-            }
-            if self.taken_back[position] {
-                continue;
-            }
-            if self.worth[position].is_none() {
-                if count < allowed {
-                    count += 1;
-                } else if !self.make_room(position, &mut changed) {
-                    continue;
-                }
-            }
-            self.moved[position] = true;
-            left -= 1;
-        }
-    }
-
-    /// Takes the change back that is worth least, if less than what a position gains.
-    fn make_room(&mut self, position: usize, changed: &mut Vec<(f64, usize)>) -> bool {
-        while changed.last().is_some_and(|&(_, least)| self.moved[least]) {
-            changed.pop();
-        }
-        match changed.last() {
-            Some(&(worth, least)) if worth < self.gain[position] => {
-                self.taken_back[least] = true;
-                changed.pop();
-                true
-            }
-            _ => false,
-        }
     }
 }
 
@@ -459,14 +352,52 @@ mod tests {
             high: vec![1.0; 4],
         };
         let mut point = [1.0, 0.75, 0.5, 0.5];
-        // The second's change is worth 0.25, the last would gain 2; the third would gain 0.05.
-        let gradient = [3.0, 1.0, 0.1, -4.0];
-        Norm::L0.step(&ball, &ends, &mut point, &gradient, 1.0);
-        assert_eq!(point, [1.0, 0.5, 0.5, 0.0]);
-        // Whatever is worth more than any gain stays.
-        let before = point;
+        // By a quarter of their rooms: the first is worth 1.5 then, the second 0.5, the third 0.025, the last 1.
+        Norm::L0.step(&ball, &ends, &mut point, &[3.0, 1.0, 0.1, -4.0], 0.25);
+        assert_eq!(point, [1.0, 0.5, 0.5, 0.25]);
+        // Whatever is worth more than any other change stays.
         Norm::L0.step(&ball, &ends, &mut point, &[3.0, 0.1, 0.1, -4.0], 1.0);
-        assert_eq!(point, before);
+        assert_eq!(point, [1.0, 0.5, 0.5, 0.0]);
+    }
+
+    /// All choices of pixels are looked at here: none is worth more than that of a step.
+    #[test]
+    fn a_step_keeps_the_best_choice_of_pixels() {
+        let units = space(Pixels::ChannelsLast(2));
+        let ends = Ends {
+            low: vec![0.0; 12],
+            high: vec![1.0; 12],
+        };
+        let mut random = Random::of(&[11]);
+        let mut numbers = || -> Vec<f32> { (0..12).map(|_| random.part()).collect() };
+        for _ in 0..50 {
+            let root = numbers();
+            let ball = Ball {
+                root: &root,
+                radius: 2.0,
+                units: &units,
+            };
+            let mut start = numbers();
+            Norm::L0.project(&ball, &mut start);
+            let gradient: Vec<f32> = numbers().iter().map(|x| x - 0.5).collect();
+            let far: Vec<f32> = (0..12)
+                .map(|e| moved(&ends, &gradient, e, start[e], 0.3))
+                .collect();
+            let worth = |point: &[f32]| -> f64 {
+                let rise = |e: usize| f64::from(gradient[e]) * f64::from(point[e] - root[e]);
+                (0..12).map(rise).sum()
+            };
+            let mut point = start.clone();
+            Norm::L0.step(&ball, &ends, &mut point, &gradient, 0.3);
+            assert!(Norm::L0.is_within(&point, &root, 2.0, &units));
+            for (a, b) in (0..6).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                let chosen = |e: usize| e / 2 == a || e / 2 == b;
+                let other: Vec<f32> = (0..12)
+                    .map(|e| if chosen(e) { far[e] } else { root[e] })
+                    .collect();
+                assert!(worth(&other) <= worth(&point) + 1e-6);
+            }
+        }
     }
 
     #[test]
