@@ -11,7 +11,7 @@ use std::io::Write;
 use crate::Outcome;
 use crate::exit;
 use crate::exit::Failure;
-use crate::run::Run;
+use crate::run::{Run, free_folder};
 
 const MODEL: &[u8] = include_bytes!("../demo/fashion_cnn.onnx");
 const DATA: &[u8] = include_bytes!("../demo/fashion_test.npz");
@@ -36,7 +36,7 @@ struct RunArguments {
 impl Demo {
     /// Writes model and data, and runs on them.
     pub fn run(&self) -> Outcome {
-        let folder = self.out.clone().unwrap_or_else(free_folder);
+        let folder = self.out.clone().unwrap_or_else(|| free_folder(FOLDER));
         deepconcolic::storable([("--out", Some(folder.as_path()))])?;
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::Usage(format!("{} cannot be made: {e}", folder.display())))?;
@@ -81,14 +81,4 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.write_all(bytes)
         .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
     Ok(file.commit().map_err(deepconcolic::Error::from)?)
-}
-
-/// A folder that is not there yet.
-fn free_folder() -> PathBuf {
-    let names = (1..).map(|n| match n {
-        1 => FOLDER.to_owned(),
-        n => format!("{FOLDER}-{n}"),
-    });
-    let mut free = names.map(PathBuf::from).filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| FOLDER.into())
 }

@@ -1,6 +1,6 @@
 //! `run`: makes the tests that are missing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -31,12 +31,11 @@ pub struct Run {
     #[command(flatten)]
     pub decision: DecisionArguments,
     /// A criterion by name (`deepconcolic criteria` explains them); those that look at one input may be given
-    /// several times, for one suite
+    /// several times, for one suite (default: nc)
     #[arg(
         short,
         long,
         value_name = "C",
-        required_unless_present = "requirements",
         conflicts_with = "requirements",
         help_heading = TESTED
     )]
@@ -117,11 +116,12 @@ pub struct Run {
     pub rng_seed: u64,
     #[command(flatten)]
     pub threads: ThreadArguments,
-    /// The folder to write to; new or empty, unless --resume is given
+    /// The folder to write to; new or empty, unless --resume is given (default: deepconcolic-MODEL, or the next free
+    /// one)
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
     /// Go on with the run in the folder; `deepconcolic resume DIR` needs no other options
-    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, requires = "out", help_heading = OUTPUT, hide_short_help = true)]
     pub resume: bool,
     /// With --resume: where the journal is damaged, go on from the rounds before that
     #[arg(long, requires = "resume", help_heading = OUTPUT, hide_short_help = true)]
@@ -135,23 +135,45 @@ pub struct Run {
 const INPUT: &str = "Input";
 const TESTED: &str = "What to test";
 const LIMITS: &str = "Limits";
+/// The criterion when nothing is asked for.
+const DEFAULT_CRITERION: &str = "nc";
+
+/// The folder of a run on a model when none is named.
+fn default_folder(model: &Path) -> String {
+    let stem = model.file_stem().unwrap_or_default();
+    format!("deepconcolic-{}", stem.to_string_lossy())
+}
+
+/// The folder of that name if it is not there yet, else the next free one.
+pub fn free_folder(name: &str) -> PathBuf {
+    let names = (1..).map(|n| match n {
+        1 => name.to_owned(),
+        n => format!("{name}-{n}"),
+    });
+    let mut free = names.map(PathBuf::from).filter(|path| !path.exists());
+    free.next().unwrap_or_else(|| name.into())
+}
 
 impl Run {
     /// Runs, saves and reports.
     pub fn run(&self) -> Outcome {
         let job = self.job()?;
+        let folder = match &self.out {
+            Some(folder) => folder.clone(),
+            None => free_folder(&default_folder(&self.model.model)),
+        };
         let open = |cancel: &Cancel, listen: &mut Listener<'_>| {
             if !self.resume {
-                return Session::create(job, &self.out, cancel, listen);
+                return Session::create(job, &folder, cancel, listen);
             }
             let on_damage = if self.accept_loss {
                 OnDamage::Drop
             } else {
                 OnDamage::Refuse
             };
-            Session::resume(job, &self.out, on_damage, cancel, listen)
+            Session::resume(job, &folder, on_damage, cancel, listen)
         };
-        self.shown.show(&self.out, &self.threads, open)
+        self.shown.show(&folder, &self.threads, open)
     }
 
     /// What is asked, as the library takes it.
@@ -165,7 +187,7 @@ impl Run {
             model: self.model.settings()?,
             data: self.data.settings(),
             decision: self.decision.decision,
-            criterion: (!self.criterion.is_empty()).then(|| self.criterion.join(",")),
+            criterion: self.criterion(),
             requirements: self.requirements.clone(),
             parameters: self.criterion_parameters.settings(self.constant()?),
             seeds,
@@ -192,6 +214,15 @@ impl Run {
             command: exit::command_line(),
             ..Job::default()
         })
+    }
+
+    /// The criteria asked for; neuron coverage, the paper's first, if nothing is.
+    fn criterion(&self) -> Option<String> {
+        match (&self.criterion[..], &self.requirements) {
+            ([], Some(_)) => None,
+            ([], None) => Some(DEFAULT_CRITERION.to_owned()),
+            (names, _) => Some(names.join(",")),
+        }
     }
 
     /// The constant of the criterion lipschitz; it searches the largest unless one is given.

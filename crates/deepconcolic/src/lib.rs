@@ -55,8 +55,8 @@ mod criterion;
 mod error;
 mod eval;
 mod event;
-mod features;
 mod faults;
+mod features;
 mod folder;
 mod gate;
 mod inspect;
@@ -102,11 +102,11 @@ pub use criterion::{find as find_criterion, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};
-pub use features::FeatureSettings;
 pub use faults::{
     AuditJob, AuditReport, Comparison, Difference, FAULT_KINDS, FaultKind, FaultReport,
     SuiteReport, Verdict as AuditVerdict,
 };
+pub use features::FeatureSettings;
 pub use folder::kept::{KEPT_DATA, KEPT_MODEL};
 pub use folder::paths::{command_line, serialize as serialize_path, storable};
 pub use folder::saved_run::SavedRun;

@@ -244,3 +244,29 @@ fn a_run_can_be_shown_in_every_form() {
         );
     }
 }
+
+#[test]
+fn model_and_data_are_all_that_one_must_give() {
+    let bed = Bed::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let run = || {
+        let mut command = super::bed::deepconcolic(&["run"]);
+        command.current_dir(bed.path(""));
+        command
+            .arg(root.join(TABLE[0]))
+            .arg("--data")
+            .arg(root.join(TABLE[2]));
+        let output = command.args(["--max-executions", "200"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    };
+    run();
+    run();
+    for name in ["deepconcolic-mlp", "deepconcolic-mlp-2"] {
+        let text = std::fs::read(bed.path(name).join("run.json")).unwrap();
+        let summary: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(summary["criterion"], "nc");
+    }
+    // What it goes on with must be named.
+    let mut resumed = super::bed::deepconcolic(&["run", TABLE[0], "--data", TABLE[2], "--resume"]);
+    assert_eq!(resumed.output().unwrap().status.code(), Some(2));
+}
