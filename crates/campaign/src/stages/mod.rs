@@ -1,6 +1,7 @@
 //! The stages of a campaign: each proposes inputs for what is open.
 
 mod ascend;
+mod drawing;
 mod focus;
 mod pairs;
 mod paper;
@@ -131,6 +132,8 @@ pub(crate) struct Progress {
     ratios: Option<usize>,
     /// Passes before the first round, which is charged with them.
     uncharged: usize,
+    /// What drawn inputs and climbers bring, where requirements are sections of neurons' ranges.
+    drawing: Option<drawing::Drawing>,
     /// What the published tool's rules remember.
     published: published::Memory,
 }
@@ -160,6 +163,7 @@ impl Progress {
                 .ratios()
                 .map(|_| family.groups().iter().map(Group::total).sum()),
             uncharged: 0,
+            drawing: asks_for_sections(family).then(drawing::Drawing::default),
             published: published::Memory::default(),
         }
     }
@@ -180,7 +184,10 @@ impl Progress {
             Strategy::Paper => (!self.done).then_some(Stage::Paper),
             Strategy::Published => (!self.done).then_some(Stage::Published),
             Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
-            Strategy::Cascade if self.stale < ascend::PATIENCE => Some(Stage::Ascend),
+            Strategy::Cascade if self.stale < ascend::PATIENCE => {
+                let draws = self.drawing.is_some_and(|drawing| drawing.is_next());
+                Some(if draws { Stage::Random } else { Stage::Ascend })
+            }
             Strategy::Cascade if focus::goes_on(self.sweeps, self.last_sweep, open) => {
                 Some(Stage::Focus)
             }
@@ -191,6 +198,9 @@ impl Progress {
     /// Takes a round into account, with the numbers of the tests that it started from.
     pub fn take(&mut self, round: &Round, starts: &[usize]) {
         self.rounds += 1;
+        if let Some(drawing) = &mut self.drawing {
+            drawing.take(round);
+        }
         let spent = round
             .passes
             .total()
@@ -258,6 +268,14 @@ impl Progress {
             }
         }
     }
+}
+
+/// Whether every requirement asks for a section of a neuron's range.
+fn asks_for_sections(family: &dyn Family) -> bool {
+    let guide = family.guide().ok();
+    let groups = 0..family.groups().len();
+    let is_of_sections = |group| guide.is_some_and(|guide| guide.sections(group).is_some());
+    !groups.is_empty() && groups.into_iter().all(is_of_sections)
 }
 
 /// Steps of a climber, and the fewest in a round that is short because passes cost much.

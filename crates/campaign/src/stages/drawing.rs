@@ -1,0 +1,75 @@
+//! Whether inputs drawn from the search region bring more than climbers do.
+//!
+//! Where requirements are sections of neurons' ranges, any input meets a section of every neuron, so that drawn inputs meet
+//! more for a pass than climbers at first, and less once few sections are left. Both are measured as the campaign goes:
+//! the stage that brought more for a pass when it last worked works next. What it brings falls as less is open, until
+//! the other one, whose figure is older, is tried again.
+
+use crate::campaign::Round;
+use crate::provenance::Stage;
+
+/// What a round of each brought for a pass, when there last was one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Drawing {
+    drawn: Option<f64>,
+    climbed: Option<f64>,
+}
+
+impl Drawing {
+    /// Takes a round into account.
+    pub fn take(&mut self, round: &Round) {
+        let brought = round.gain as f64 / round.passes.total().max(1) as f64;
+        match round.stage {
+            Stage::Random => self.drawn = Some(brought),
+            Stage::Ascend => self.climbed = Some(brought),
+            _ => {}
+        }
+    }
+
+    /// Whether inputs are drawn next: first of all, and as long as they bring more.
+    pub fn is_next(&self) -> bool {
+        match (self.drawn, self.climbed) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(drawn), Some(climbed)) => drawn > climbed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Passes;
+
+    fn round(stage: Stage, gain: usize, forward: usize) -> Round {
+        Round {
+            stage,
+            passes: Passes {
+                forward,
+                ..Passes::default()
+            },
+            tests: Vec::new(),
+            pairs: Vec::new(),
+            tried: Vec::new(),
+            starts: Vec::new(),
+            reasons: Vec::new(),
+            gain,
+        }
+    }
+
+    #[test]
+    fn the_one_that_brings_more_for_a_pass_works_next() {
+        let mut drawing = Drawing::default();
+        assert!(drawing.is_next());
+        drawing.take(&round(Stage::Random, 1000, 100));
+        assert!(!drawing.is_next(), "climbers were never tried");
+        drawing.take(&round(Stage::Ascend, 500, 100));
+        assert!(drawing.is_next());
+        drawing.take(&round(Stage::Prove, 9, 1));
+        assert!(drawing.is_next(), "other stages say nothing of these two");
+        drawing.take(&round(Stage::Random, 400, 100));
+        assert!(!drawing.is_next());
+        drawing.take(&round(Stage::Ascend, 300, 100));
+        assert!(drawing.is_next(), "the other one is tried again");
+    }
+}
