@@ -194,7 +194,7 @@ impl Job {
             partition: self.partition,
             radius,
             region: self.region_sha256()?,
-            domain: self.domain_settings(&domain, domain_words, &features, &data),
+            domain: DomainSettings::new(&domain, self.domain.clone(), domain_words),
             quantise: self.grid()?,
             features,
             validity: self.least_similarity()?,
@@ -245,21 +245,6 @@ impl Job {
         features.fit_region(self, self.search_radius()?)?;
         features.fit_data(seeds, domain, &DataNames::of(data))?;
         Ok(features)
-    }
-
-    /// The domain, called by its words and by those of its features.
-    fn domain_settings(
-        &self,
-        domain: &Domain,
-        words: String,
-        features: &FeatureSettings,
-        data: &Samples,
-    ) -> DomainSettings {
-        let words = match features.words(&DataNames::of(data)) {
-            of_features if of_features.is_empty() => words,
-            of_features => format!("{words}; {of_features}"),
-        };
-        DomainSettings::new(domain, self.domain.clone(), words)
     }
 
     /// How seeds were chosen, of which limits left so many, if they did.

@@ -518,6 +518,14 @@ impl Settings {
     /// The version of the record written here.
     pub const FORMAT: u32 = 2;
 
+    /// The domain as people read it, with the features that are not free in it.
+    pub fn domain_in_words(&self) -> String {
+        match self.features.words(&self.names) {
+            features if features.is_empty() => self.domain.words.clone(),
+            features => format!("{}; {features}", self.domain.words),
+        }
+    }
+
     /// Reads them from `run.json`. Older records lack what a folder must hold to be checked.
     pub fn read(value: &Value) -> Result<Self, String> {
         let format = &value["format"];

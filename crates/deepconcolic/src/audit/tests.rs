@@ -64,8 +64,11 @@ pub fn columns(
     } = opened;
     let mut found = suite.clone();
     for test in 0..suite.len() {
-        if let Some(seed) = number(opened, suite.provenance.root[test]) {
-            found.distance[test] = space.distance(opened.input(test), seeds.input(seed)) as f32;
+        let seed = number(opened, suite.provenance.root[test]);
+        let distance = seed.map(|s| space.distance(opened.input(test), seeds.input(s)));
+        // What differs in a fixed feature has no distance; that it does is a finding of `places`.
+        if let Some(distance) = distance.filter(|distance| distance.is_finite()) {
+            found.distance[test] = distance as f32;
         }
     }
     let predictions = &audit.predictions;

@@ -104,7 +104,7 @@ pub fn conclude(facts: &ConclusionInputs<'_>, record: RunRecord) -> Summary {
         partition: settings.partition,
         norm: settings.parameters.norm.name().into(),
         radius: settings.radius,
-        domain: settings.domain.words.clone(),
+        domain: settings.domain_in_words(),
         rng_seed: settings.rng_seed,
         decision: decision.rule(),
         accuracy: record.accuracy,

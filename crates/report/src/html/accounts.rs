@@ -137,7 +137,7 @@ pub fn table(view: &View, links: &Links<'_>) -> Markup {
     html! {
         table class="sortable numbers" {
             thead { tr {
-                @if has_criteria { th scope="col" { "criterion" } th scope="col" { "layer" } }
+                @if has_criteria { th scope="col" { "criterion" } th scope="col" class="text" { "layer" } }
                 @else { th scope="col" { "requirements" } }
                 @for name in ["required", "covered", "impossible", "coverage", "refuted", "proven", "open"] {
                     th scope="col" { (name) }

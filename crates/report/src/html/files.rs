@@ -18,7 +18,13 @@ pub struct Files(pub BTreeMap<String, Vec<u8>>);
 impl Files {
     /// Whether a folder has files of a report.
     pub fn are_in(folder: &Path) -> bool {
-        let known = ["index.html", "run.html", "junit.xml", "summary.md"];
+        let known = [
+            "index.html",
+            "run.html",
+            "junit.xml",
+            "findings.sarif",
+            "summary.md",
+        ];
         known.iter().any(|name| folder.join(name).is_file()) || !earlier(folder).is_empty()
     }
 

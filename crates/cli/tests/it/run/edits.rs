@@ -133,7 +133,13 @@ fn without_report(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let beside = ["style.css", "report.js", "junit.xml", "summary.md"];
+        let beside = [
+            "style.css",
+            "report.js",
+            "junit.xml",
+            "findings.sarif",
+            "summary.md",
+        ];
         if name == "pictures" {
             fs::remove_dir_all(&path).unwrap();
         } else if path.extension().is_some_and(|e| e == "html") || beside.contains(&name) {

@@ -134,6 +134,12 @@ fn a_run_of_fixed_features_goes_on_and_says_what_proofs_cover() {
     let held = [
         "--criterion",
         "kmnc",
+        "--scale",
+        "10",
+        "--seeds",
+        "2",
+        "--sections",
+        "4",
         "--radius",
         "0.1",
         "--fixed",
@@ -143,7 +149,7 @@ fn a_run_of_fixed_features_goes_on_and_says_what_proofs_cover() {
         "--integer",
         "c",
     ];
-    let run = run(&bed, &data, "one", &held);
+    let run = bed.run("one", [TABLE[0], "--data", &data], &held);
     assert!(run.summary()["requirements"]["infeasible"].as_u64() > Some(0));
     let statement = String::from_utf8(run.bytes("statement.md")).expect("text");
     assert_says(
@@ -169,7 +175,7 @@ fn features_that_cannot_be_held_are_refused() {
     let cases: [(&[&str], &[&str]); 5] = [
         (
             &["--fixed", "dd"],
-            &["--fixed dd", "numbered from 0", "`d`"],
+            &["--fixed dd", "numbered from 0", "a, b, c, d"],
         ),
         (&["--integer", "4"], &["--integer 4", "inputs have 4"]),
         (&["--fixed", "a,b,c,d"], &["every feature"]),
