@@ -150,12 +150,24 @@ fn every_command_prints_what_its_schema_says() {
     );
     let audit = ["audit", MODEL, "--data", DATA, "--criteria", "nc,kmnc"];
     let few = ["--tests", "5", "--faults", "5", "--seeds", "2", "--json"];
-    let audited = holds("audit", &[&audit[..], &few, &["-o", &name("audit")]].concat());
+    let audited = holds(
+        "audit",
+        &[&audit[..], &few, &["-o", &name("audit")]].concat(),
+    );
     assert_eq!(audited["suites"].as_array().unwrap().len(), 5);
     let page = std::fs::read_to_string(folder.path().join("audit/audit.md")).unwrap();
     assert!(page.contains("random of equal size"), "{page}");
     let mutant = name("audit/faults/01-noise.onnx");
-    holds("replay", &["replay", &name("audit/suites/nc"), "--model", &mutant, "--json"]);
+    holds(
+        "replay",
+        &[
+            "replay",
+            &name("audit/suites/nc"),
+            "--model",
+            &mutant,
+            "--json",
+        ],
+    );
     let property = name("p.vnnlib");
     let inputs = (0..4)
         .map(|i| format!("(declare-const X_{i} Real)"))

@@ -31,7 +31,11 @@ fn labels(model: &Path, data: &Path) -> Vec<usize> {
     let evaluation = job.run(&mut |_| {}).unwrap();
     let classes = evaluation.values.len() / evaluation.samples;
     let largest = |row: &[f32]| (1..row.len()).fold(0, |b, i| if row[i] > row[b] { i } else { b });
-    evaluation.values.chunks_exact(classes).map(largest).collect()
+    evaluation
+        .values
+        .chunks_exact(classes)
+        .map(largest)
+        .collect()
 }
 
 #[test]
@@ -46,7 +50,11 @@ fn counts_are_those_of_running_both_models_on_the_saved_suites() {
         job.out = Some(out.clone());
         let report = run(&job);
         assert_eq!(report.suites.len(), 5);
-        assert!(report.faults.len() >= 10 && report.cut.is_empty(), "{:?}", report.cut);
+        assert!(
+            report.faults.len() >= 10 && report.cut.is_empty(),
+            "{:?}",
+            report.cut
+        );
         for suite in &report.suites {
             // A run's file has the seeds first.
             let (saved, first) = match suite.coverage {
@@ -85,17 +93,30 @@ fn an_audit_depends_on_its_seed_and_not_on_threads() {
 
 #[test]
 fn faults_of_every_kind_are_made_and_those_planted_work() {
-    let report = run(&audit("demo/fashion_cnn.onnx", "demo/fashion_test.npz", &["nc"]));
+    let report = run(&audit(
+        "demo/fashion_cnn.onnx",
+        "demo/fashion_test.npz",
+        &["nc"],
+    ));
     for kind in deepconcolic::FAULT_KINDS {
         let mut faults = report.faults.iter().filter(|fault| fault.kind == kind);
-        let fault = faults.next().unwrap_or_else(|| panic!("no {} fault", kind.name()));
+        let fault = faults
+            .next()
+            .unwrap_or_else(|| panic!("no {} fault", kind.name()));
         if matches!(kind, FaultKind::LabelFlip | FaultKind::Backdoor) {
             let [before, after] = fault.planted.unwrap();
-            assert!(before < 0.5 && after >= 0.5, "{}: {before} {after}", fault.what);
+            assert!(
+                before < 0.5 && after >= 0.5,
+                "{}: {before} {after}",
+                fault.what
+            );
         }
     }
     // The data hold samples that show the faults in weights, unless no drawing was shown by any.
-    let shown = report.faults.iter().filter(|fault| fault.shown_by_samples > 0);
+    let shown = report
+        .faults
+        .iter()
+        .filter(|fault| fault.shown_by_samples > 0);
     assert!(shown.count() > report.faults.len() / 2);
 }
 
@@ -121,14 +142,23 @@ fn a_suite_is_no_better_than_itself() {
 
 #[test]
 fn time_is_kept_and_what_it_cut_is_said() {
-    let mut job = audit("demo/fashion_cnn.onnx", "demo/fashion_test.npz", &["nc", "kmnc"]);
+    let mut job = audit(
+        "demo/fashion_cnn.onnx",
+        "demo/fashion_test.npz",
+        &["nc", "kmnc"],
+    );
     (job.faults, job.tests) = (10_000, 5000);
     job.budget = 4.0;
     let began = Instant::now();
     let report = run(&job);
     let taken = began.elapsed().as_secs_f64();
     assert!(taken < job.budget + 1.0, "{taken} s");
-    assert!(report.cut.iter().any(|what| what.contains("faults were not made")));
+    assert!(
+        report
+            .cut
+            .iter()
+            .any(|what| what.contains("faults were not made"))
+    );
 }
 
 #[test]
