@@ -42,6 +42,8 @@ pub trait Scalar:
     const INFINITY: Self;
     /// Distance from 1 to the next number; twice the relative error of one rounding.
     const EPSILON: Self;
+    /// Whether this is single precision.
+    const SINGLE: bool;
 
     /// Nearest value to a stored weight or constant.
     fn of(value: f64) -> Self;
@@ -80,6 +82,7 @@ macro_rules! scalar {
             const NEG_INFINITY: Self = <$t>::NEG_INFINITY;
             const INFINITY: Self = <$t>::INFINITY;
             const EPSILON: Self = <$t>::EPSILON;
+            const SINGLE: bool = size_of::<$t>() == size_of::<f32>();
 
             #[inline]
             fn of(value: f64) -> Self {
