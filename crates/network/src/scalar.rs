@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::kernels::{Kernel, Piece, PieceCache};
 use crate::network::Constant;
 use crate::operator::{Evaluate, Operator};
+use crate::workspace::{KeptWorkspaces, Workspaces};
 
 /// A floating-point type that kernels exist for.
 pub trait Scalar:
@@ -71,6 +72,8 @@ pub trait Scalar:
     fn pieces(cache: &PieceCache) -> &OnceLock<Arc<[Piece<Self>]>>;
     /// This type's copy of a constant.
     fn constant(constant: &Constant) -> &[Self];
+    /// This type's buffers among those that a network keeps.
+    fn workspaces(kept: &KeptWorkspaces) -> &Workspaces<Self>;
 }
 
 macro_rules! scalar {
@@ -131,6 +134,9 @@ macro_rules! scalar {
             }
             fn constant(constant: &Constant) -> &[Self] {
                 constant.$width()
+            }
+            fn workspaces(kept: &KeptWorkspaces) -> &Workspaces<Self> {
+                &kept.$width
             }
         }
     };
