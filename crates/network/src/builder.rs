@@ -14,6 +14,7 @@ use crate::network::{Constant, Label, Layer, Network, Node, Source, StoredTensor
 use crate::numbers::Numbers;
 use crate::operator::{Batch, Nature, Operand, Operator, Reordered};
 use crate::ops::{Transpose, reorder};
+use crate::workspace::KeptWorkspaces;
 use crate::{Head, Order, Plain, Scalar, Shape};
 
 /// A tensor of the network under construction.
@@ -313,6 +314,7 @@ impl NetworkBuilder {
             values: self.values,
             nodes: self.nodes,
             layers,
+            workspaces: KeptWorkspaces::default(),
         };
         let mut network = network.pruned();
         network.tell_labels_apart();

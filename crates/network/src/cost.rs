@@ -15,17 +15,23 @@ impl Network {
                 return 0;
             }
             // An element in the middle sees all of a window.
-            let middle = [node.shape.elements() / 2];
-            let shapes: Vec<_> = node.inputs.iter().map(|(_, shape)| shape).collect();
-            let variable = (0..shapes.len())
-                .filter(|&input| self.values[node.inputs[input].0].constant().is_none());
-            let seen: usize = variable
-                .map(|input| node.op.cone(input, &shapes, &node.shape, &middle).len())
-                .sum();
+            let seen: usize = self.seen(node, elements / 2).sum();
             elements.saturating_mul(seen + ELEMENT)
         };
         let all = self.nodes.iter().map(each);
         all.fold(0, usize::saturating_add).max(1)
+    }
+
+    /// How many elements of each variable input an element of a node's output is made of.
+    pub(crate) fn seen<'a>(
+        &'a self,
+        node: &'a Node,
+        element: usize,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let shapes: Vec<_> = node.inputs.iter().map(|(_, shape)| shape).collect();
+        let variable = (0..shapes.len())
+            .filter(|&input| self.values[node.inputs[input].0].constant().is_none());
+        variable.map(move |input| node.op.cone(input, &shapes, &node.shape, &[element]).len())
     }
 }
 

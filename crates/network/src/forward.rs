@@ -4,13 +4,15 @@
 //! each chunk runs through the whole network before the next, and chunks run in parallel. No
 //! number depends on where the cuts are.
 
+use std::time::{Duration, Instant};
+
 use rayon::prelude::*;
 
 use crate::network::{Network, Point, Source, ValueId};
 use crate::operator::{Batch, Operand, Phase};
 use crate::ops::reorder;
 use crate::tape::Tape;
-use crate::workspace::{Workspace, Workspaces};
+use crate::workspace::{Buffer, Workspace};
 use crate::{Scalar, Shape};
 
 /// What a run keeps.
@@ -132,11 +134,11 @@ impl Network {
                 (point, buffer)
             })
             .collect();
-        let workspaces = Workspaces::default();
+        let workspaces = T::workspaces(&self.workspaces);
         let parts: Vec<Vec<Phase<T>>> = split(&mut kept, samples, chunk)
             .into_par_iter()
             .zip(inputs.par_chunks((chunk * each).max(1)))
-            .map(|(outputs, inputs)| workspaces.with(|w| run.chunk(inputs, outputs, w)))
+            .map(|(outputs, inputs)| workspaces.with(|w| run.chunk(inputs, outputs, w, None)))
             .collect();
         *trace = Trace {
             samples,
@@ -150,6 +152,20 @@ impl Network {
         let pass = Pass::keep([Point::Logits]);
         let mut trace = self.forward(inputs, &pass);
         trace.kept.swap_remove(0).1
+    }
+
+    /// Runs a batch on this thread for its logits, adding what each operator takes to its place in `times`.
+    pub(crate) fn forward_timed<T: Scalar>(&self, inputs: &[T], times: &mut [Duration]) {
+        let run = Run::new(self, &Pass::keep([Point::Logits]));
+        let chunk = self.chunk::<T>(&run.needed);
+        let (each_in, each_out) = (self.input_elements(), self.elements(Point::Logits));
+        let mut logits = vec![T::ZERO; chunk * each_out];
+        T::workspaces(&self.workspaces).with(|workspace| {
+            for inputs in inputs.chunks((chunk * each_in).max(1)) {
+                let logits = &mut logits[..inputs.len() / each_in.max(1) * each_out];
+                run.chunk(inputs, vec![logits], workspace, Some(times));
+            }
+        });
     }
 
     /// Samples of a chunk when these nodes run.
@@ -226,10 +242,11 @@ impl<'a> Run<'a> {
         inputs: &[T],
         mut outputs: Vec<&mut [T]>,
         workspace: &mut Workspace<T>,
+        mut times: Option<&mut [Duration]>,
     ) -> Vec<Phase<T>> {
         let network = self.network;
         let samples = inputs.len() / network.input_elements().max(1);
-        let mut stored: Vec<Option<Vec<T>>> = (0..network.values.len()).map(|_| None).collect();
+        let mut stored: Vec<Option<Buffer<T>>> = (0..network.values.len()).map(|_| None).collect();
         let mut readers = self.readers.clone();
         let mut phases = Vec::with_capacity(network.nodes.len());
         self.save(network.input.value, inputs, &mut outputs);
@@ -239,8 +256,11 @@ impl<'a> Run<'a> {
                 phases.push(Phase::Fixed);
                 continue;
             }
-            let mut output = workspace.take(samples * node.shape.elements());
+            let start = times.is_some().then(Instant::now);
+            let (output, phase) = if let Some(output) = self.in_place(index, &readers, &mut stored)
             {
+                (output, Phase::Fixed)
+            } else {
                 let operands: Vec<Operand<'_, T>> = node
                     .inputs
                     .iter()
@@ -251,13 +271,19 @@ impl<'a> Run<'a> {
                     inputs: &operands,
                     output: &node.shape,
                 };
+                let mut output = workspace.take(samples * node.shape.elements());
                 let op = T::evaluate(node.op.as_ref());
                 op.forward(&batch, &mut output, &mut workspace.scratch);
-                phases.push(if self.taped[index] {
+                let phase = if self.taped[index] {
                     op.phase(&batch, &output)
                 } else {
                     Phase::Fixed
-                });
+                };
+                (output, phase)
+            };
+            phases.push(phase);
+            if let (Some(times), Some(start)) = (&mut times, start) {
+                times[index] += start.elapsed();
             }
             self.save(node.output, &output, &mut outputs);
             stored[node.output] = Some(output);
@@ -275,12 +301,34 @@ impl<'a> Run<'a> {
         phases
     }
 
+    /// The output of a node in the place of its input, where nobody else reads that and the operator can.
+    fn in_place<T: Scalar>(
+        &self,
+        index: usize,
+        readers: &[usize],
+        stored: &mut [Option<Buffer<T>>],
+    ) -> Option<Buffer<T>> {
+        let node = &self.network.nodes[index];
+        let [(value, _)] = node.inputs.as_slice() else {
+            return None;
+        };
+        if self.taped[index] || readers[*value] != 1 {
+            return None;
+        }
+        let mut buffer = stored[*value].take()?;
+        if T::evaluate(node.op.as_ref()).forward_in_place(&mut buffer) {
+            return Some(buffer);
+        }
+        stored[*value] = Some(buffer);
+        None
+    }
+
     fn operand<'b, T: Scalar>(
         &'b self,
         value: ValueId,
         shape: &'b Shape,
         inputs: &'b [T],
-        stored: &'b [Option<Vec<T>>],
+        stored: &'b [Option<Buffer<T>>],
     ) -> Operand<'b, T> {
         let (data, constant): (&[T], bool) = match &self.network.values[value].source {
             Source::Input => (inputs, false),

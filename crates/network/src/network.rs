@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::input_part::InputPart;
 use crate::numbers::Numbers;
 use crate::operator::{Nature, Operator};
+use crate::workspace::KeptWorkspaces;
 use crate::{Order, Shape};
 
 /// Index of a stored tensor.
@@ -233,6 +234,8 @@ pub struct Network {
     pub(crate) logits: StoredTensor,
     pub(crate) head: Head,
     pub(crate) layers: Vec<Layer>,
+    /// What running it needs and gives back.
+    pub(crate) workspaces: KeptWorkspaces,
 }
 
 impl Network {

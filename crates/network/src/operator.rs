@@ -229,6 +229,12 @@ pub trait Evaluate<T: Scalar> {
     /// Runs a batch. `output` holds `samples` tensors and is overwritten.
     fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], scratch: &mut Scratch<T>);
 
+    /// For an operator of one input that maps every number by itself: puts the images in the place of the
+    /// numbers, and says so.
+    fn forward_in_place(&self, _numbers: &mut [T]) -> bool {
+        false
+    }
+
     /// What [`Evaluate::vjp`] needs to know of a point, after `output` was computed there.
     fn phase(&self, _batch: &Batch<'_, T>, _output: &[T]) -> Phase<T> {
         Phase::Fixed

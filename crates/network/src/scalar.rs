@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::kernels::{Kernel, Piece, PieceCache};
 use crate::network::Constant;
 use crate::operator::{Evaluate, Operator};
+use crate::workspace::{KeptWorkspaces, Workspaces};
 
 /// A floating-point type that kernels exist for.
 pub trait Scalar:
@@ -42,6 +43,8 @@ pub trait Scalar:
     const INFINITY: Self;
     /// Distance from 1 to the next number; twice the relative error of one rounding.
     const EPSILON: Self;
+    /// Whether this is single precision.
+    const SINGLE: bool;
 
     /// Nearest value to a stored weight or constant.
     fn of(value: f64) -> Self;
@@ -69,6 +72,8 @@ pub trait Scalar:
     fn pieces(cache: &PieceCache) -> &OnceLock<Arc<[Piece<Self>]>>;
     /// This type's copy of a constant.
     fn constant(constant: &Constant) -> &[Self];
+    /// This type's buffers among those that a network keeps.
+    fn workspaces(kept: &KeptWorkspaces) -> &Workspaces<Self>;
 }
 
 macro_rules! scalar {
@@ -80,6 +85,7 @@ macro_rules! scalar {
             const NEG_INFINITY: Self = <$t>::NEG_INFINITY;
             const INFINITY: Self = <$t>::INFINITY;
             const EPSILON: Self = <$t>::EPSILON;
+            const SINGLE: bool = size_of::<$t>() == size_of::<f32>();
 
             #[inline]
             fn of(value: f64) -> Self {
@@ -128,6 +134,9 @@ macro_rules! scalar {
             }
             fn constant(constant: &Constant) -> &[Self] {
                 constant.$width()
+            }
+            fn workspaces(kept: &KeptWorkspaces) -> &Workspaces<Self> {
+                &kept.$width
             }
         }
     };

@@ -11,7 +11,7 @@ use crate::network::{Network, Point, Source, ValueId};
 use crate::operator::{Backward, PhaseRow};
 use crate::ops::reorder;
 use crate::tape::Tape;
-use crate::workspace::{Workspace, Workspaces};
+use crate::workspace::{Buffer, Workspace};
 
 /// A term of a row's target: one element of a tensor, in the model file's order, and its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ impl Network {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&r| std::cmp::Reverse(depths[r]));
         let chunk = self.chunk::<T>(&vec![true; self.nodes.len()]);
-        let workspaces = Workspaces::default();
+        let workspaces = T::workspaces(&self.workspaces);
         let parts: Vec<Vec<T>> = order
             .par_chunks(chunk)
             .map(|part| {
@@ -122,7 +122,8 @@ impl<'a, T: Scalar> Sweep<'a, T> {
 
     fn run(&self, workspace: &mut Workspace<T>) -> Vec<T> {
         let network = self.network;
-        let mut cotangents: Vec<Option<Vec<T>>> = vec![None; network.values.len()];
+        let mut cotangents: Vec<Option<Buffer<T>>> =
+            (0..network.values.len()).map(|_| None).collect();
         self.plant(&mut cotangents, workspace);
         for (index, node) in network.nodes.iter().enumerate().rev() {
             let Some(cotangent) = cotangents[node.output].take() else {
@@ -163,14 +164,16 @@ impl<'a, T: Scalar> Sweep<'a, T> {
             }
             workspace.give(cotangent);
         }
-        let length = self.rows.len() * network.input_elements();
-        let mut gradient = cotangents[network.input.value].take().unwrap_or_default();
-        gradient.resize(length, T::ZERO);
+        let mut gradient = vec![T::ZERO; self.rows.len() * network.input_elements()];
+        if let Some(cotangent) = cotangents[network.input.value].take() {
+            gradient[..cotangent.len()].copy_from_slice(&cotangent);
+            workspace.give(cotangent);
+        }
         gradient
     }
 
     /// Puts the seeds of all rows where they belong.
-    fn plant(&self, cotangents: &mut [Option<Vec<T>>], workspace: &mut Workspace<T>) {
+    fn plant(&self, cotangents: &mut [Option<Buffer<T>>], workspace: &mut Workspace<T>) {
         for (r, row) in self.rows.iter().enumerate() {
             for seed in &row.seeds {
                 let place = self.network.place(seed.point);
@@ -193,19 +196,19 @@ impl<'a, T: Scalar> Sweep<'a, T> {
     /// Adds what one reader of a tensor pulled back, for its active rows, to the tensor's own.
     fn collect(
         &self,
-        slot: &mut Option<Vec<T>>,
+        slot: &mut Option<Buffer<T>>,
         value: ValueId,
-        mut result: Vec<T>,
+        mut result: Buffer<T>,
         workspace: &mut Workspace<T>,
     ) {
         if let Some(sum) = slot {
-            for (sum, &part) in sum.iter_mut().zip(&result) {
+            for (sum, &part) in sum.iter_mut().zip(result.iter()) {
                 *sum += part;
             }
             workspace.give(result);
         } else {
             let whole = self.rows_at(value) * self.network.values[value].elements;
-            result.resize(whole, T::ZERO);
+            result.extend_to(whole);
             *slot = Some(result);
         }
     }

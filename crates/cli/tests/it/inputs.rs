@@ -9,14 +9,14 @@ use deepconcolic_dataset::write::{NpzWriter, write_npy};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn data(file: &str) -> String {
+pub(crate) fn data(file: &str) -> String {
     format!(
         "{}/../../testdata/inputs/{file}",
         env!("CARGO_MANIFEST_DIR")
     )
 }
 
-fn command(arguments: &[&str]) -> Output {
+pub(crate) fn command(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deepconcolic"));
     command.args(arguments).output().unwrap()
 }
@@ -26,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Standard output and standard error of a command that must succeed.
-fn succeed(arguments: &[&str]) -> (String, String) {
+pub(crate) fn succeed(arguments: &[&str]) -> (String, String) {
     let output = command(arguments);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
@@ -34,7 +34,7 @@ fn succeed(arguments: &[&str]) -> (String, String) {
 }
 
 /// The one line that a command refuses its arguments with.
-fn refusal(arguments: &[&str]) -> String {
+pub(crate) fn refusal(arguments: &[&str]) -> String {
     let output = command(arguments);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
@@ -42,20 +42,20 @@ fn refusal(arguments: &[&str]) -> String {
     errors
 }
 
-fn assert_says(message: &str, parts: &[&str]) {
+pub(crate) fn assert_says(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
 }
 
-struct Folder(TempDir);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         let path: PathBuf = self.0.path().join(name);
         path.to_str().unwrap().to_owned()
     }
@@ -68,14 +68,14 @@ fn recorded(model: &str) -> Vec<f32> {
     archive.read("answers").unwrap().values
 }
 
-fn assert_near(found: &[f32], expected: &[f32]) {
+pub(crate) fn assert_near(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-5, "{found} {expected}");
     }
 }
 
-fn evaluated(arguments: &[&str]) -> Vec<f32> {
+pub(crate) fn evaluated(arguments: &[&str]) -> Vec<f32> {
     let folder = Folder::new();
     let out = folder.path("y.npy");
     let mut all = vec!["eval"];
@@ -88,7 +88,12 @@ fn evaluated(arguments: &[&str]) -> Vec<f32> {
 const DIMS: [&str; 4] = ["--dim", "height=4", "--dim", "width=4"];
 
 /// A command on the model with several inputs.
-fn several<'a>(first: &[&'a str], model: &'a str, data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn several<'a>(
+    first: &[&'a str],
+    model: &'a str,
+    data: &'a str,
+    more: &[&'a str],
+) -> Vec<&'a str> {
     let mut arguments = first.to_vec();
     arguments.extend([model, "--data", data]);
     arguments.extend(DIMS);

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod coverage;
 mod inputs;
+mod inputs_go_on;
 mod readme;
 mod report;
 mod run;

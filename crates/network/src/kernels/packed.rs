@@ -7,13 +7,19 @@ use crate::Scalar;
 /// Numbers of a panel from which on panels are packed side by side.
 const LARGE: usize = 1 << 16;
 
+/// Bytes that memory is read in.
+const CACHE_LINE: usize = 64;
+
 /// A matrix of `depth` rows and `columns` columns in panels, with the vector its product starts
 /// from.
 #[derive(Debug, Clone)]
 pub struct Packed<T> {
     depth: usize,
     columns: usize,
+    /// The panels, after as many numbers as it takes for the first to begin with a cache line: a vector that
+    /// lies across two costs two reads.
     panels: Vec<T>,
+    before: usize,
     bias: Vec<T>,
 }
 
@@ -27,7 +33,9 @@ impl<T: Scalar> Packed<T> {
     ) -> Self {
         let width = T::kernel().columns;
         let count = columns.div_ceil(width);
-        let mut panels = vec![T::ZERO; count * depth * width];
+        let mut panels = vec![T::ZERO; count * depth * width + CACHE_LINE / size_of::<T>()];
+        let before = panels.as_ptr().align_offset(CACHE_LINE);
+        let before = before.min(CACHE_LINE / size_of::<T>());
         let mut padded_bias = vec![T::ZERO; count * width];
         for (c, start) in padded_bias.iter_mut().enumerate().take(columns) {
             *start = bias(c);
@@ -42,15 +50,17 @@ impl<T: Scalar> Packed<T> {
             }
         };
         let each = (depth * width).max(1);
+        let numbers = &mut panels[before..before + count * depth * width];
         if each >= LARGE {
-            panels.par_chunks_mut(each).enumerate().for_each(pack);
+            numbers.par_chunks_mut(each).enumerate().for_each(pack);
         } else {
-            panels.chunks_mut(each).enumerate().for_each(pack);
+            numbers.chunks_mut(each).enumerate().for_each(pack);
         }
         Self {
             depth,
             columns,
             panels,
+            before,
             bias: padded_bias,
         }
     }
@@ -58,7 +68,7 @@ impl<T: Scalar> Packed<T> {
     /// One of the numbers that were packed.
     pub fn at(&self, k: usize, column: usize) -> T {
         let width = T::kernel().columns;
-        self.panels[(column / width * self.depth + k) * width + column % width]
+        self.panels[self.before + (column / width * self.depth + k) * width + column % width]
     }
 
     /// Rows of the matrix: numbers in one row of the left operand.
@@ -74,12 +84,12 @@ impl<T: Scalar> Packed<T> {
     /// The panels in order: first column, columns really there, weights, bias.
     pub(super) fn panels(&self) -> impl Iterator<Item = (usize, usize, &[T], &[T])> {
         let width = T::kernel().columns;
-        let length = self.depth * width;
+        let (length, panels) = (self.depth * width, &self.panels[self.before..]);
         (0..self.columns.div_ceil(width)).map(move |p| {
             (
                 p * width,
                 width.min(self.columns - p * width),
-                &self.panels[p * length..(p + 1) * length],
+                &panels[p * length..(p + 1) * length],
                 &self.bias[p * width..(p + 1) * width],
             )
         })

@@ -92,6 +92,7 @@ fn product<T: Scalar>(
     assert!((samples - 1) * output_stride + piece.last_written(targets) <= output.len());
     let source = input.as_ptr();
     let target = output.as_mut_ptr();
+    let height = tile_height(samples * rows, T::kernel().rows);
     for (first, columns, panel, bias) in piece.weights.panels() {
         let run_tile = |rows: &[*const T], outputs: &[*mut T]| {
             // Safety: every pointer is in bounds by the asserts above, and the output rows of a
@@ -116,7 +117,7 @@ fn product<T: Scalar>(
                 rows[filled] = source.wrapping_add(sample * input_stride + row);
                 outputs[filled] = target.wrapping_add(sample * output_stride + out + first);
                 filled += 1;
-                if filled == T::kernel().rows {
+                if filled == height {
                     run_tile(&rows[..filled], &outputs[..filled]);
                     filled = 0;
                 }
@@ -126,6 +127,12 @@ fn product<T: Scalar>(
             run_tile(&rows[..filled], &outputs[..filled]);
         }
     }
+}
+
+/// Rows of a tile when so many are to be multiplied: as few tiles as can be, of about the same height, since a low
+/// one waits for its sums and for its weights.
+fn tile_height(rows: usize, highest: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(highest))
 }
 
 /// Pieces in both number types, built when first used.
@@ -155,5 +162,40 @@ impl PieceCache {
 
     pub(crate) fn double(&self) -> &OnceLock<Arc<[Piece<f64>]>> {
         &self.double
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tile_is_much_lower_than_another() {
+        for (rows, height) in [(1, 1), (12, 12), (13, 7), (16, 8), (49, 10), (196, 12)] {
+            assert_eq!(tile_height(rows, 12), height);
+        }
+    }
+
+    /// Numbers of rows and columns decide which routines run, and none of them may change a bit.
+    #[test]
+    fn a_row_has_the_same_bits_in_every_company() {
+        let (depth, all) = (37, 29);
+        let weight = |k: usize, c: usize| ((k * 37 + c * 11) % 101) as f32 * 0.013 - 0.6;
+        let input: Vec<f32> = (0..all * depth)
+            .map(|i| ((i * 53) % 97) as f32 * 0.02 - 1.0)
+            .collect();
+        for columns in [1, 5, 8, 15, 16, 17, 24, 31, 32, 33, 48, 70] {
+            let piece = Piece::dense(Packed::new(depth, columns, |c| c as f32 * 0.1, weight));
+            let product = |first: usize, rows: usize| {
+                let mut sums = vec![f32::NAN; rows * columns];
+                let input = &input[first * depth..(first + rows) * depth];
+                multiply(&piece, rows, (input, depth), (&mut sums, columns));
+                sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            };
+            let alone: Vec<u32> = (0..all).flat_map(|row| product(row, 1)).collect();
+            for rows in 2..=all {
+                assert_eq!(product(0, rows), alone[..rows * columns], "{rows} rows");
+            }
+        }
     }
 }

@@ -77,15 +77,17 @@ macro_rules! tile_routine {
                 // Safety: as the caller promises; the features were detected before `KERNEL` was
                 // handed out.
                 unsafe {
-                    match tile.rows.len() {
-                        $($height => sums::<$height>(tile),)*
+                    match (tile.rows.len(), tile.columns > $lanes) {
+                        $(($height, true) => sums::<$height, true>(tile),
+                        ($height, false) => sums::<$height, false>(tile),)*
                         _ => {}
                     }
                 }
             }
 
+            /// Of a panel that is not `WIDE` the second vector holds no column, and nothing is done for it.
             #[target_feature(enable = $features)]
-            unsafe fn sums<const ROWS: usize>(tile: &Tile<'_, $t>) {
+            unsafe fn sums<const ROWS: usize, const WIDE: bool>(tile: &Tile<'_, $t>) {
                 // Safety: as the caller promises.
                 unsafe {
                     let rows: [*const $t; ROWS] = std::array::from_fn(|r| tile.rows[r]);
@@ -96,20 +98,24 @@ macro_rules! tile_routine {
                     for &tap in tile.taps {
                         for k in tap..tap + tile.run {
                             let b0 = $load(weights);
-                            let b1 = $load(weights.add($lanes));
+                            let b1 = if WIDE { $load(weights.add($lanes)) } else { b0 };
                             for r in 0..ROWS {
                                 let $a = rows[r].add(k);
                                 let a = $broadcast;
                                 left[r] = $fma(a, b0, left[r]);
-                                right[r] = $fma(a, b1, right[r]);
+                                if WIDE {
+                                    right[r] = $fma(a, b1, right[r]);
+                                }
                             }
                             weights = weights.add(2 * $lanes);
                         }
                     }
-                    if tile.columns == 2 * $lanes {
+                    if tile.columns == if WIDE { 2 * $lanes } else { $lanes } {
                         for r in 0..ROWS {
                             $store(tile.outputs[r], left[r]);
-                            $store(tile.outputs[r].add($lanes), right[r]);
+                            if WIDE {
+                                $store(tile.outputs[r].add($lanes), right[r]);
+                            }
                         }
                     } else {
                         let mut whole = [0.0; 2 * $lanes];

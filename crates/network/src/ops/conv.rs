@@ -257,7 +257,7 @@ impl Conv {
         scratch: &mut Scratch<T>,
     ) {
         if let Some(channels) = &self.channels {
-            return self.run_channels(channels, form, input, output, scratch);
+            return self.run_channels(channels, form, input, output);
         }
         let cache = match form {
             Form::Weights => &self.forward,
@@ -298,16 +298,27 @@ fn padded<'a, T: Scalar>(
     let [height, width] = margin.around(size);
     let (row, stride) = (width * c, height * width * c);
     let samples = data.len() / (h * w * c);
-    scratch.clear();
-    scratch.resize(samples * stride, T::ZERO);
-    let corner = margin.before[0] * row + margin.before[1] * c;
-    for (sample, image) in data.chunks_exact(h * w * c).enumerate() {
-        for (y, line) in image.chunks_exact(w * c).enumerate() {
-            let start = sample * stride + corner + y * row;
-            scratch[start..start + w * c].copy_from_slice(line);
-        }
+    let needed = samples * stride;
+    if scratch.len() < needed {
+        // Fresh memory rather than a copy of numbers that nobody reads.
+        *scratch = vec![T::ZERO; needed];
     }
-    (scratch, stride)
+    let framed = &mut scratch[..needed];
+    let (above, left) = (margin.before[0] * row, margin.before[1] * c);
+    for (framed, image) in framed
+        .chunks_exact_mut(stride)
+        .zip(data.chunks_exact(h * w * c))
+    {
+        framed[..above].fill(T::ZERO);
+        let lines = framed[above..].chunks_exact_mut(row);
+        for (to, line) in lines.zip(image.chunks_exact(w * c)) {
+            to[..left].fill(T::ZERO);
+            to[left..left + w * c].copy_from_slice(line);
+            to[left + w * c..].fill(T::ZERO);
+        }
+        framed[above + h * row..].fill(T::ZERO);
+    }
+    (&scratch[..needed], stride)
 }
 
 impl<T: Scalar> Evaluate<T> for Conv {

@@ -62,11 +62,22 @@ pub trait Curve: Debug + Send + Sync + 'static {
         false
     }
 
+    /// The value, before it is rounded to single precision: within 2^-39 of its size, and within
+    /// [`Curve::range`].
+    #[inline]
+    fn value_for_single(&self, x: f64) -> f64 {
+        self.value(x)
+    }
+
     /// The value in a number type. Through `f64` unless the computation is exact in `T` or rounds
     /// but once.
     #[inline]
     fn at<T: Scalar>(&self, x: T) -> T {
-        T::of(self.value(x.f64()))
+        T::of(if T::SINGLE {
+            self.value_for_single(x.f64())
+        } else {
+            self.value(x.f64())
+        })
     }
 
     /// Slopes of the lines below and above over `[l, u]`. Any finite slopes are sound; these decide

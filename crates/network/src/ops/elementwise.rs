@@ -109,6 +109,14 @@ impl<C: Curve, T: Scalar> Evaluate<T> for Elementwise<C> {
         }
     }
 
+    fn forward_in_place(&self, numbers: &mut [T]) -> bool {
+        vectorised(
+            #[inline(always)]
+            || numbers.iter_mut().for_each(|x| *x = self.curve.at(*x)),
+        );
+        true
+    }
+
     fn phase(&self, batch: &Batch<'_, T>, _output: &[T]) -> Phase<T> {
         let each = batch.output.elements();
         let input = &batch.inputs[0];

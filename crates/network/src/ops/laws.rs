@@ -39,6 +39,8 @@ impl Laws {
         let mut random = Random(seed);
         batches_split::<f32>(&case, &mut random);
         batches_split::<f64>(&case, &mut random);
+        places_do_not_matter::<f32>(&case, &mut Random(seed));
+        places_do_not_matter::<f64>(&case, &mut Random(seed));
         precisions_agree(&case, &mut random);
         affine_maps_keep_midpoints(&case, &mut random);
         rows_are_the_map(&case, &mut random);
@@ -372,6 +374,17 @@ fn batches_split<T: Precision>(case: &Case<'_>, random: &mut Random) {
             let whole = &whole[s * n..(s + 1) * n];
             assert_eq!(bits(whole), bits(part), "{:?} splits boxes", case.op);
         }
+    }
+}
+
+/// Where an operator can work in the place of its input, that changes no bit.
+fn places_do_not_matter<T: Precision>(case: &Case<'_>, random: &mut Random) {
+    let inputs = case.draw(3, random);
+    let [input] = inputs.as_slice() else { return };
+    let mut numbers = converted::<T>(input);
+    if T::of_operator(case.op).forward_in_place(&mut numbers) {
+        let expected = case.run::<T>(3, &inputs);
+        assert_eq!(bits(&numbers), bits(&expected), "{:?} in place", case.op);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sigmoid: the logistic function.
 
 use super::curve::Curve;
-use super::exponential::exp;
+use super::exponential::{exp, exp_for_single};
 use crate::Head;
 
 /// `1 / (1 + exp(-x))`.
@@ -38,6 +38,13 @@ impl Curve for Sigmoid {
     #[inline]
     fn value(&self, x: f64) -> f64 {
         logistic(x)
+    }
+
+    #[inline]
+    fn value_for_single(&self, x: f64) -> f64 {
+        let small = exp_for_single(-x.abs());
+        let above = if x >= 0.0 { 1.0 } else { small };
+        above / (1.0 + small)
     }
 
     fn slope(&self, x: f64) -> f64 {

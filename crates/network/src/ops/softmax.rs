@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exponential::exp;
+use super::exponential::{exp, exp_for_single};
 use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
@@ -72,6 +72,115 @@ impl Softmax {
             })
             .collect()
     }
+}
+
+/// Sums that run side by side along a line, element `k` in sum `k % LANES`; added up in the end.
+const LANES: usize = 8;
+/// Neighbouring lines that are worked on together.
+const TOGETHER: usize = 16;
+
+impl Softmax {
+    /// One line of neighbours.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn line<T: Scalar>(
+        &self,
+        input: &[T],
+        output: &mut [T],
+        weights: &mut Vec<f64>,
+        exp: impl Fn(f64) -> f64,
+    ) {
+        let mut largest = [f64::NEG_INFINITY; LANES];
+        for part in input.chunks(LANES) {
+            for (largest, x) in largest.iter_mut().zip(part) {
+                *largest = larger(*largest, x.f64());
+            }
+        }
+        let largest = largest.into_iter().fold(f64::NEG_INFINITY, larger);
+        weights.clear();
+        weights.extend(input.iter().map(|x| exp(x.f64() - largest)));
+        let mut sums = [0.0; LANES];
+        for part in weights.chunks(LANES) {
+            for (sum, weight) in sums.iter_mut().zip(part) {
+                *sum += weight;
+            }
+        }
+        let sum: f64 = sums.iter().sum();
+        let logarithm = if self.log { sum.ln() } else { 0.0 };
+        for ((y, x), weight) in output.iter_mut().zip(input).zip(weights) {
+            *y = T::of(if self.log {
+                x.f64() - largest - logarithm
+            } else {
+                *weight / sum
+            });
+        }
+    }
+
+    /// Lines side by side, `step` of them; every number as [`Softmax::line`] computes it.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn columns<T: Scalar>(
+        &self,
+        input: &[T],
+        output: &mut [T],
+        step: usize,
+        weights: &mut Vec<f64>,
+        exp: impl Fn(f64) -> f64,
+    ) {
+        let length = input.len() / step;
+        for first in (0..step).step_by(TOGETHER) {
+            let count = TOGETHER.min(step - first);
+            let mut largest = [f64::NEG_INFINITY; TOGETHER];
+            for row in input.chunks_exact(step) {
+                for (largest, x) in largest.iter_mut().zip(&row[first..first + count]) {
+                    *largest = larger(*largest, x.f64());
+                }
+            }
+            weights.clear();
+            weights.resize(length * TOGETHER, 0.0);
+            let mut sums = [[0.0; TOGETHER]; LANES];
+            let rows = weights
+                .chunks_exact_mut(TOGETHER)
+                .zip(input.chunks_exact(step));
+            for (k, (weights, row)) in rows.enumerate() {
+                for (lane, x) in row[first..first + count].iter().enumerate() {
+                    weights[lane] = exp(x.f64() - largest[lane]);
+                }
+                for (sum, weight) in sums[k % LANES].iter_mut().zip(weights) {
+                    *sum += *weight;
+                }
+            }
+            let sums: [f64; TOGETHER] =
+                std::array::from_fn(|lane| sums.iter().map(|sums| sums[lane]).sum());
+            let logarithms = if self.log { sums.map(f64::ln) } else { sums };
+            let rows = output.chunks_exact_mut(step).zip(input.chunks_exact(step));
+            for ((output, row), weights) in rows.zip(weights.chunks_exact(TOGETHER)) {
+                for lane in 0..count {
+                    output[first + lane] = T::of(if self.log {
+                        row[first + lane].f64() - largest[lane] - logarithms[lane]
+                    } else {
+                        weights[lane] / sums[lane]
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The larger of two numbers, the first if the second is none.
+#[expect(
+    clippy::inline_always,
+    reason = "only what is inlined is compiled for wide vectors"
+)]
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 /// `ln(exp(a) + exp(b))`.
@@ -154,29 +263,24 @@ fn lines(shape: &Shape, axis: usize) -> (usize, usize, impl Iterator<Item = usiz
 
 impl<T: Scalar> Evaluate<T> for Softmax {
     fn forward(&self, batch: &Batch<'_, T>, output: &mut [T], _scratch: &mut Scratch<T>) {
+        let (_, length, step) = batch.output.around(self.axis);
+        let block = (length * step).max(1);
         let each = batch.output.elements().max(1);
+        let mut weights = Vec::new();
         for (s, output) in output.chunks_exact_mut(each).enumerate() {
-            let input = batch.inputs[0].sample(s);
-            let (length, step, firsts) = lines(batch.output, self.axis);
-            let mut weights = vec![0.0; length];
-            for first in firsts {
-                let x = |k: usize| input[first + k * step].f64();
-                let largest = (0..length).map(x).fold(f64::NEG_INFINITY, f64::max);
-                for (k, weight) in weights.iter_mut().enumerate() {
-                    *weight = x(k) - largest;
-                }
+            let blocks = batch.inputs[0].sample(s).chunks_exact(block);
+            for (input, output) in blocks.zip(output.chunks_exact_mut(block)) {
                 vectorised(
                     #[inline(always)]
-                    || weights.iter_mut().for_each(|weight| *weight = exp(*weight)),
+                    || match (T::SINGLE && !self.log, step) {
+                        (true, 1) => self.line(input, output, &mut weights, exp_for_single),
+                        (true, _) => {
+                            self.columns(input, output, step, &mut weights, exp_for_single);
+                        }
+                        (false, 1) => self.line(input, output, &mut weights, exp),
+                        (false, _) => self.columns(input, output, step, &mut weights, exp),
+                    },
                 );
-                let sum: f64 = weights.iter().sum();
-                for (k, weight) in weights.iter().enumerate() {
-                    output[first + k * step] = T::of(if self.log {
-                        x(k) - largest - sum.ln()
-                    } else {
-                        weight / sum
-                    });
-                }
             }
         }
     }

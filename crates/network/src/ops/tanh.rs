@@ -1,6 +1,7 @@
 //! Tanh: the hyperbolic tangent.
 
 use super::curve::Curve;
+use super::exponential::exp_m1_for_single;
 use super::sigmoid::logistic_slope;
 
 /// `tanh(x)`.
@@ -14,6 +15,12 @@ impl Curve for Tanh {
 
     fn value(&self, x: f64) -> f64 {
         x.tanh()
+    }
+
+    #[inline]
+    fn value_for_single(&self, x: f64) -> f64 {
+        let fall = exp_m1_for_single(-2.0 * x.abs());
+        (-fall / (2.0 + fall)).copysign(x)
     }
 
     fn slope(&self, x: f64) -> f64 {

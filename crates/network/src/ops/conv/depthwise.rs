@@ -4,10 +4,9 @@
 use std::ops::Range;
 
 use crate::network::Constant;
-use crate::operator::Scratch;
 use crate::{Scalar, vectorised};
 
-use super::{Conv, Form, affine, padded};
+use super::{Conv, Form, affine};
 
 /// Channels whose sums are kept in registers while all kernel elements are added.
 const BLOCK: usize = 32;
@@ -49,13 +48,8 @@ impl Conv {
         form: Form,
         input: &[T],
         output: &mut [T],
-        scratch: &mut Scratch<T>,
     ) {
-        let [oh, ow, channels] = self.output;
-        let (samples, [_, width]) = (
-            output.len() / (oh * ow * channels),
-            self.margin().around(self.input),
-        );
+        let ([h, w, channels], [oh, ow, _]) = (self.input, self.output);
         let two_gamma = T::of(2.0 * affine::gamma::<T>(self.depth()).f64());
         let bias: Vec<T> = match form {
             Form::Weights => T::constant(&weights.bias).to_vec(),
@@ -67,47 +61,67 @@ impl Conv {
             Form::Weights => &weights.taps,
             Form::Magnitudes => &weights.magnitudes,
         });
-        let offsets = self.offsets(width);
-        let ([sy, sx], kw) = (self.window.strides, self.window.kernel[1]);
-        let (data, stride) = padded(input, self.input, self.margin(), scratch);
-        for sample in 0..samples {
-            let image = &data[sample * stride..(sample + 1) * stride];
-            for y in 0..oh {
-                let row = (sample * oh + y) * ow * channels;
-                let row = &mut output[row..row + ow * channels];
-                // Kernel rows that lie in the margin add nothing.
-                let inside = self.rows_inside(y);
-                let offsets = &offsets[inside.start * kw..inside.end * kw];
-                let taps = &taps[inside.start * kw * channels..inside.end * kw * channels];
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for (x, pixel) in row.chunks_exact_mut(channels).enumerate() {
-                            let start = (y * sy * width + x * sx) * channels;
-                            sum(&image[start..], offsets, &bias, taps, pixel);
-                        }
-                    },
-                );
+        let alike = self.alike();
+        let images = input.chunks_exact(h * w * channels);
+        for (image, output) in images.zip(output.chunks_exact_mut(oh * ow * channels)) {
+            for (y, row) in output.chunks_exact_mut(ow * channels).enumerate() {
+                let rows = self.inside(0, y);
+                for pixels in alike.iter().cloned() {
+                    let elements = self.elements(rows.clone(), self.inside(1, pixels.start));
+                    let row = &mut row[pixels.start * channels..pixels.end * channels];
+                    vectorised(
+                        #[inline(always)]
+                        || {
+                            for (x, pixel) in pixels.zip(row.chunks_exact_mut(channels)) {
+                                let origin = self.origin([y, x]);
+                                sum(image, origin, &elements, &bias, taps, pixel);
+                            }
+                        },
+                    );
+                }
             }
         }
     }
 
-    /// The kernel rows that an output row meets within the image.
-    fn rows_inside(&self, y: usize) -> Range<usize> {
-        let (kh, dy) = (self.window.kernel[0], self.window.dilations[0]);
-        let (top, height) = (self.window.before[0], self.input[0]);
-        let inside =
-            |ky: &usize| (top..top + height).contains(&(y * self.window.strides[0] + ky * dy));
-        let first = (0..kh).find(inside).unwrap_or(0);
-        first..(0..kh).rfind(inside).map_or(first, |last| last + 1)
+    /// The pixels of an output row, in runs for which the same columns of the kernel meet the image.
+    fn alike(&self) -> Vec<Range<usize>> {
+        let pixels: Vec<usize> = (0..self.output[1]).collect();
+        let runs = pixels.chunk_by(|&a, &b| self.inside(1, a) == self.inside(1, b));
+        runs.map(|run| run[0]..run[0] + run.len()).collect()
     }
 
-    /// Where each kernel element lies from a window's first pixel.
-    fn offsets(&self, width: usize) -> Vec<usize> {
-        let ([kh, kw], [dy, dx]) = (self.window.kernel, self.window.dilations);
-        let elements = (0..kh).flat_map(|ky| (0..kw).map(move |kx| (ky, kx)));
+    /// The kernel elements along an axis that meet the image, for an output position. Others meet the margin and
+    /// add nothing.
+    fn inside(&self, axis: usize, position: usize) -> Range<usize> {
+        let (kernel, dilation) = (self.window.kernel[axis], self.window.dilations[axis]);
+        let (before, extent) = (self.window.before[axis], self.input[axis]);
+        let start = position * self.window.strides[axis];
+        let first = before.saturating_sub(start).div_ceil(dilation).min(kernel);
+        let last = (before + extent).saturating_sub(start).div_ceil(dilation);
+        first..last.clamp(first, kernel)
+    }
+
+    /// Where the window of an output pixel begins: before the image, modulo 2^64, if that is in the margin.
+    fn origin(&self, [y, x]: [usize; 2]) -> usize {
+        let ([sy, sx], [top, left]) = (self.window.strides, self.window.before);
+        let row = (y * sy).wrapping_sub(top).wrapping_mul(self.input[1]);
+        row.wrapping_add(x * sx)
+            .wrapping_sub(left)
+            .wrapping_mul(self.input[2])
+    }
+
+    /// Some kernel elements: how far the pixel under each is from the window's origin, and where its weights begin.
+    fn elements(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<(usize, usize)> {
+        let ([_, w, channels], [_, kw]) = (self.input, self.window.kernel);
+        let [dy, dx] = self.window.dilations;
+        let elements = rows.flat_map(|ky| columns.clone().map(move |kx| (ky, kx)));
         elements
-            .map(|(ky, kx)| (ky * dy * width + kx * dx) * self.input[2])
+            .map(|(ky, kx)| {
+                (
+                    (ky * dy * w + kx * dx) * channels,
+                    (ky * kw + kx) * channels,
+                )
+            })
             .collect()
     }
 
@@ -155,19 +169,26 @@ impl Conv {
     reason = "only what is inlined is compiled for wide vectors"
 )]
 #[inline(always)]
-fn sum<T: Scalar>(image: &[T], offsets: &[usize], bias: &[T], taps: &[T], pixel: &mut [T]) {
+fn sum<T: Scalar>(
+    image: &[T],
+    origin: usize,
+    elements: &[(usize, usize)],
+    bias: &[T],
+    taps: &[T],
+    pixel: &mut [T],
+) {
     let channels = pixel.len();
     let mut first = 0;
     while first + BLOCK <= channels {
-        block::<T, BLOCK>(image, offsets, bias, taps, pixel, first);
+        block::<T, BLOCK>(image, origin, elements, bias, taps, pixel, first);
         first += BLOCK;
     }
     while first + SMALL_BLOCK <= channels {
-        block::<T, SMALL_BLOCK>(image, offsets, bias, taps, pixel, first);
+        block::<T, SMALL_BLOCK>(image, origin, elements, bias, taps, pixel, first);
         first += SMALL_BLOCK;
     }
     while first < channels {
-        block::<T, 1>(image, offsets, bias, taps, pixel, first);
+        block::<T, 1>(image, origin, elements, bias, taps, pixel, first);
         first += 1;
     }
 }
@@ -180,18 +201,18 @@ fn sum<T: Scalar>(image: &[T], offsets: &[usize], bias: &[T], taps: &[T], pixel:
 #[inline(always)]
 fn block<T: Scalar, const N: usize>(
     image: &[T],
-    offsets: &[usize],
+    origin: usize,
+    elements: &[(usize, usize)],
     bias: &[T],
     taps: &[T],
     pixel: &mut [T],
     first: usize,
 ) {
-    let channels = pixel.len();
     let mut sums = [T::ZERO; N];
     sums.copy_from_slice(&bias[first..first + N]);
-    for (k, offset) in offsets.iter().enumerate() {
-        let from = &image[offset + first..offset + first + N];
-        let tap = &taps[k * channels + first..k * channels + first + N];
+    for &(place, weights) in elements {
+        let from = &image[origin.wrapping_add(place + first)..][..N];
+        let tap = &taps[weights + first..][..N];
         for lane in 0..N {
             sums[lane] += from[lane] * tap[lane];
         }
