@@ -1,5 +1,5 @@
 //! What work costs as it grows: time and peak memory for ten times as much of one thing, everything else the
-//! same, and the slope between: 1 is in proportion, 0 costs nothing more.
+//! same, and the slope: 1 is in proportion, 0 costs nothing more. Steeper than n log n fails.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,10 +14,12 @@ use deepconcolic_network::ops::{Conv, Dense, Elementwise, Relu, Window};
 use deepconcolic_network::{Layer, Network, NetworkBuilder, Shape};
 
 use crate::allocator::{in_use, peak};
+use crate::cores;
 use crate::error::BenchError;
 use crate::job::{job, prepare};
 use crate::rng::Rng;
 use crate::shelf::Shelf;
+use crate::speed::pool;
 use crate::verdict::Verdict;
 
 /// The network of whole runs.
@@ -54,9 +56,34 @@ fn slope(cost: impl Fn(&Step) -> f64, a: &Step, b: &Step) -> f64 {
     (cost(b) / cost(a).max(f64::MIN_POSITIVE)).ln() / growth.ln()
 }
 
-/// Prints steps with their slopes, and judges that between the last two, where what every call costs counts
-/// least.
-fn judge(what: &str, steps: &[Step], most: f64) -> Vec<Verdict> {
+/// The slope of the line through all steps, by least squares of the logarithms.
+fn fitted(cost: impl Fn(&Step) -> f64, steps: &[Step]) -> f64 {
+    let points: Vec<(f64, f64)> = steps
+        .iter()
+        .map(|step| {
+            (
+                (step.amount as f64).ln(),
+                cost(step).max(f64::MIN_POSITIVE).ln(),
+            )
+        })
+        .collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let products: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let squares: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    products / squares
+}
+
+/// The slope of n log n from one amount to another.
+fn n_log_n(a: &Step, b: &Step) -> f64 {
+    let cost = |step: &Step| step.amount as f64 * (step.amount as f64).max(2.0).ln();
+    slope(cost, a, b)
+}
+
+/// Prints steps with their slopes, and judges the last two, where what every call costs counts least, and the line
+/// through all steps: neither may be steeper than n log n.
+fn judge(what: &str, steps: &[Step]) -> Vec<Verdict> {
     println!("\n{what}");
     println!(
         "{:>12} {:>12} {:>10} {:>12} {:>10}",
@@ -78,19 +105,21 @@ fn judge(what: &str, steps: &[Step], most: f64) -> Vec<Verdict> {
             word(slopes.map(|s| s.1))
         );
     }
-    let [.., a, b] = steps else {
+    let [first, .., a, b] = steps else {
         return Vec::new();
     };
-    let (time, memory) = (
-        slope(|s| s.seconds.max(SHORT), a, b),
-        slope(|s| s.bytes as f64, a, b),
-    );
-    let limit = most + LEEWAY;
+    let seconds = |s: &Step| s.seconds.max(SHORT);
+    let bytes = |s: &Step| s.bytes as f64;
+    let ends = [slope(seconds, a, b), slope(bytes, a, b)];
+    let fits = [fitted(seconds, steps), fitted(bytes, steps)];
+    let (last, all) = (n_log_n(a, b) + LEEWAY, n_log_n(first, b) + LEEWAY);
     let words = format!(
-        "{what}: from {} to {}, slope of time {time:.2}, of memory {memory:.2} (at most {limit:.2})",
-        a.amount, b.amount
+        "{what}: from {} to {}, slope of time {:.2}, of memory {:.2} (at most {last:.2}); fitted from {} on, {:.2} and {:.2} \
+         (at most {all:.2})",
+        a.amount, b.amount, ends[0], ends[1], first.amount, fits[0], fits[1]
     );
-    vec![Verdict::new(words, time <= limit && memory <= limit)]
+    let met = ends.iter().all(|&s| s <= last) && fits.iter().all(|&s| s <= all);
+    vec![Verdict::new(words, met)]
 }
 
 /// Inputs drawn once.
@@ -207,7 +236,7 @@ fn neurons() -> Result<Vec<Verdict>, BenchError> {
         steps.push(step(neurons, || cover(&network, "nc", 16))?);
     }
     let what = "neurons (and operations): nc over 16 inputs of two convolutions";
-    Ok(judge(what, &steps, 1.0))
+    Ok(judge(what, &steps))
 }
 
 fn pairs() -> Result<Vec<Verdict>, BenchError> {
@@ -219,7 +248,7 @@ fn pairs() -> Result<Vec<Verdict>, BenchError> {
         steps.push(step(pairs, || cover(&network, "ssc", 200))?);
     }
     let what = "pairs: ssc over 200 inputs of two dense layers";
-    Ok(judge(what, &steps, 1.0))
+    Ok(judge(what, &steps))
 }
 
 fn references() -> Result<Vec<Verdict>, BenchError> {
@@ -236,7 +265,7 @@ fn references() -> Result<Vec<Verdict>, BenchError> {
         })?);
     }
     let what = "references: the nearest of 100 tests with 784 elements";
-    Ok(judge(what, &steps, 1.0))
+    Ok(judge(what, &steps))
 }
 
 /// A whole run with so many passes beyond those that it cannot do without.
@@ -261,7 +290,58 @@ fn seeds(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         steps.push(step(count, || play(job, 2000))?);
     }
     let what = "seeds: nbc with 2,000 further passes";
-    Ok(judge(what, &steps, 1.0))
+    Ok(judge(what, &steps))
+}
+
+fn data() -> Result<Vec<Verdict>, BenchError> {
+    let network = convolutional(18).map_err(BenchError::Growth)?;
+    cover(&network, "nc", 1)?;
+    let mut steps = Vec::new();
+    for count in [100, 1000, 10_000] {
+        steps.push(step(count, || cover(&network, "nc", count))?);
+    }
+    let what = "data: nc of two convolutions over so many inputs";
+    Ok(judge(what, &steps))
+}
+
+fn passes(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
+    let mut steps = Vec::new();
+    for count in [1000, 10_000, 100_000] {
+        let job = Job {
+            parameters: CriterionSettings {
+                sections: 100,
+                ..CriterionSettings::default()
+            },
+            ..job(shelf, MODEL, "kmnc", SeedRequest::First(20))?
+        };
+        steps.push(step(count, || play(job, count))?);
+    }
+    let what = "passes, and tests with them: kmnc of 100 sections from 20 seeds";
+    Ok(judge(what, &steps))
+}
+
+/// The time of the same work on more and more threads. No target: what else the machine does decides it.
+fn threads() -> Result<(), BenchError> {
+    let network = convolutional(56).map_err(BenchError::Growth)?;
+    println!("\nthreads: nc over 256 inputs of two convolutions, the fastest of three");
+    println!(
+        "{:>12} {:>12} {:>12}",
+        "threads", "seconds", "times as fast"
+    );
+    let mut alone = None;
+    let mut count = 1;
+    while count <= cores() {
+        let pool = pool(count)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            let once = pool.install(|| step(count, || cover(&network, "nc", 256)))?;
+            best = best.min(once.seconds);
+        }
+        let one = *alone.get_or_insert(best);
+        println!("{count:>12} {best:>12.4} {:>12.2}", one / best);
+        count *= 2;
+    }
+    Ok(())
 }
 
 fn sections(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
@@ -277,7 +357,7 @@ fn sections(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         steps.push(step(count, || play(job, 5000))?);
     }
     let what = "sections: kmnc with 5,000 passes from 20 seeds";
-    Ok(judge(what, &steps, 1.0))
+    Ok(judge(what, &steps))
 }
 
 /// Prints every table.
@@ -287,11 +367,44 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     let mut verdicts = neurons()?;
     verdicts.extend(pairs()?);
     verdicts.extend(references()?);
+    verdicts.extend(data()?);
+    threads()?;
     if let Err(reason) = shelf.model(MODEL) {
-        println!("skipped seeds and sections: {reason}");
+        println!("skipped seeds, sections and passes: {reason}");
         return Ok(verdicts);
     }
     verdicts.extend(seeds(shelf)?);
     verdicts.extend(sections(shelf)?);
+    verdicts.extend(passes(shelf)?);
     Ok(verdicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(cost: impl Fn(f64) -> f64) -> Vec<Step> {
+        let amounts = [1000, 10_000, 100_000, 1_000_000];
+        let step = |amount: usize| Step {
+            amount,
+            seconds: cost(amount as f64),
+            bytes: amount,
+        };
+        amounts.map(step).into()
+    }
+
+    #[test]
+    fn the_fitted_slope_is_the_power() {
+        for power in [0.5, 1.0, 2.0] {
+            let steps = steps(|n| 3.0 * n.powf(power));
+            assert!((fitted(|s| s.seconds, &steps) - power).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn n_log_n_passes_and_its_square_does_not() {
+        let met = |steps: &[Step]| crate::verdict::summarise(&judge("test", steps));
+        assert!(met(&steps(|n| n * n.ln())));
+        assert!(!met(&steps(|n| 1e-3 * n.powf(1.5))));
+    }
 }

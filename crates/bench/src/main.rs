@@ -2,7 +2,8 @@
 //! `-- coverage` against the forward passes that it cannot do without, `-- campaign` whole runs against the
 //! paper's, `-- symbolic` the engines that search by linear programs,
 //! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images,
-//! `-- growth` what work costs as it grows, `-- limits` whether runs end with their budgets.
+//! `-- growth` what work costs as it grows, `-- limits` whether runs end with their budgets,
+//! `-- stages` what each stage reaches of the machine, `-- ratchet` figures that must not get worse.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
 //! machine than of us. Exit codes: 0 all targets met, 1 one missed, 2 the benchmark cannot run.
@@ -25,11 +26,13 @@ mod lipschitz;
 mod memory;
 mod peak;
 mod proofs;
+mod ratchet;
 mod reference;
 mod reproduce;
 mod rng;
 mod shelf;
 mod speed;
+mod stages;
 mod subject;
 mod symbolic;
 mod timing;
@@ -75,6 +78,10 @@ enum Command {
     Time(timing::Timing),
     /// Whether runs end with their budgets: asked and taken, for every criterion.
     Limits(Limits),
+    /// What each stage of the work reaches of bare forward passes and of the core's peak, and where time goes.
+    Stages(Stages),
+    /// Compares figures with those kept in the tree, and fails when one is worse.
+    Ratchet(Ratchet),
     /// The paper's tables and figures, and ours beside them, as a page with plots.
     Reproduce(Reproduce),
 }
@@ -435,6 +442,39 @@ impl Growth {
 }
 
 #[derive(Args)]
+struct Stages {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+}
+
+impl Stages {
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        stages::run(&Shelf::new(self.models))?;
+        Ok(true)
+    }
+}
+
+#[derive(Args)]
+struct Ratchet {
+    /// The file with the figures kept.
+    #[arg(long, value_name = "FILE", default_value = ratchet::FILE)]
+    file: PathBuf,
+    /// Keep what is better or new.
+    #[arg(long)]
+    update: bool,
+}
+
+impl Ratchet {
+    /// Whether nothing is worse.
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        ratchet::run(&self.file, self.update)
+    }
+}
+
+#[derive(Args)]
 struct Reproduce {
     /// Folders with models, instead of those beside the project.
     #[arg(long, value_name = "DIR", num_args = 1..)]
@@ -589,6 +629,8 @@ fn main() -> ExitCode {
         Command::Growth(growth) => growth.run(),
         Command::Time(timing) => timing.run(),
         Command::Limits(limits) => limits.run(),
+        Command::Stages(stages) => stages.run(),
+        Command::Ratchet(ratchet) => ratchet.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
     };
     match met {

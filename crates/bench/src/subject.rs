@@ -1,6 +1,7 @@
 //! A network with the data it is measured on.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Mutex;
 
 use deepconcolic_campaign::{Inputs, Limits, Measurement, measure, profile};
@@ -32,9 +33,14 @@ pub struct Subject {
 impl Subject {
     pub fn load(shelf: &Shelf, name: &str) -> Result<Self, BenchError> {
         let model = shelf.model(name).map_err(BenchError::NoModel)?;
-        let network = load(&model, &LoadOptions::default())?.network;
         let file = data_of(name).ok_or_else(|| BenchError::NoData(name.to_owned()))?;
-        let dataset = Dataset::open(&shelf.data(file), &OpenOptions::default())?;
+        Self::of(&model, &shelf.data(file))
+    }
+
+    /// The network and the images of two files.
+    pub fn of(model: &Path, data: &Path) -> Result<Self, BenchError> {
+        let network = load(model, &LoadOptions::default())?.network;
+        let dataset = Dataset::open(data, &OpenOptions::default())?;
         let samples = dataset.prepare(network.input_shape().without_batch(), None)?;
         Ok(Self { network, samples })
     }

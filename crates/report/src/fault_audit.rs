@@ -91,6 +91,8 @@ fn verdict(difference: &Difference, what: &str) -> String {
         (AuditVerdict::Better, _) => "more than of random tests",
         (AuditVerdict::NoBetter, _) => "no clear difference to random tests",
         (AuditVerdict::Worse, _) => "less than of random tests",
+        (AuditVerdict::TooFewTests, "finds") => "too few tests to say more",
+        (AuditVerdict::TooFewTests, _) => "too few tests to compare",
     };
     format!("{words} ({}).", points(difference))
 }

@@ -88,6 +88,9 @@ impl AuditJob {
     /// See [`AuditJob::TESTS`].
     pub const BUDGET: f64 = 300.0;
 
+    /// Suites of fewer tests are not judged beside others.
+    pub const COMPARABLE: usize = 10;
+
     /// A model with data, everything else by default.
     pub fn new(model: impl AsRef<Path>, data: impl AsRef<Path>) -> Self {
         Self {
@@ -130,7 +133,7 @@ impl AuditJob {
         let made = self.make_suites(&subject, &clock, &mut account)?;
         self.write(&subject, &faults, &made.suites)?;
         let counted = count(&subject, &faults, &made.suites, &clock, &mut account)?;
-        Ok(self.report(&subject, faults, made, counted, account, &clock))
+        Ok(self.report(&subject, faults, made, &counted, account, &clock))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -197,7 +200,7 @@ impl AuditJob {
             match fault {
                 Some(fault) => faults.push(fault),
                 None if clock.is_over() => {
-                    account.cut(format!("a {} fault was not finished", kind.name()))
+                    account.cut(format!("a {} fault was not finished", kind.name()));
                 }
                 None => account.note(format!(
                     "a {} fault could not be made: {}",
@@ -318,7 +321,7 @@ impl AuditJob {
         subject: &Subject,
         faults: Vec<Fault>,
         made: Made,
-        counted: Counted,
+        counted: &Counted,
         account: Account,
         clock: &Clock,
     ) -> AuditReport {
@@ -472,6 +475,7 @@ fn compare(own: &[Vec<bool>], other: &[Vec<bool>], seed: u64) -> Option<Comparis
             mean,
             interval,
             verdict: match interval {
+                _ if tests < AuditJob::COMPARABLE => Verdict::TooFewTests,
                 [low, _] if low > 0.0 => Verdict::Better,
                 [_, high] if high < 0.0 => Verdict::Worse,
                 _ => Verdict::NoBetter,

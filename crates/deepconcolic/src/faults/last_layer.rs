@@ -56,11 +56,14 @@ impl Head {
     fn errors(&self, example: &Example<'_>) -> Vec<f32> {
         let mut errors = self.logits(example.features);
         let largest = errors.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        errors.iter_mut().for_each(|e| *e = (*e - largest).exp());
+        for error in &mut errors {
+            *error = (*error - largest).exp();
+        }
         let sum: f32 = errors.iter().sum();
-        errors.iter_mut().for_each(|e| *e /= sum);
-        errors[example.class] -= 1.0;
-        errors.iter_mut().for_each(|e| *e *= example.weight);
+        for error in &mut errors {
+            *error *= example.weight / sum;
+        }
+        errors[example.class] -= example.weight;
         errors
     }
 }
@@ -203,7 +206,9 @@ impl LastLayer {
         rows.zip(speeds)
             .enumerate()
             .for_each(|(class, (row, speed))| {
-                speed.iter_mut().for_each(|s| *s *= MOMENTUM);
+                for s in speed.iter_mut() {
+                    *s *= MOMENTUM;
+                }
                 for (example, errors) in examples.iter().zip(&errors) {
                     let factor = rate * errors[class];
                     for (s, x) in speed.iter_mut().zip(example.features) {

@@ -51,7 +51,7 @@ impl Planting<'_> {
             _ => None,
         };
         match aim {
-            Some(aim) => self.train(aim, clock),
+            Some(aim) => self.train(&aim, clock),
             None => Ok(None),
         }
     }
@@ -103,7 +103,7 @@ impl Planting<'_> {
         })
     }
 
-    fn train(&self, aim: Aim, clock: &Clock) -> Result<Option<Fault>, Error> {
+    fn train(&self, aim: &Aim, clock: &Clock) -> Result<Option<Fault>, Error> {
         let (subject, last) = (self.subject, self.last);
         let each = subject.network.input_elements();
         let count = subject.samples().min(TRAINED_ON);
@@ -158,7 +158,7 @@ impl Planting<'_> {
     }
 
     /// The fault as the whole network has it.
-    fn judge(&self, aim: Aim, changes: super::fault::Changes) -> Result<Option<Fault>, Error> {
+    fn judge(&self, aim: &Aim, changes: super::fault::Changes) -> Result<Option<Fault>, Error> {
         let network = self.subject.with(&changes)?;
         let share = |network| {
             let answers = self.subject.answers(network, &aim.inputs);
@@ -191,8 +191,8 @@ fn shape_side(shape: &[usize], pixels: Pixels) -> Option<usize> {
 
 fn extents(shape: &[usize], pixels: Pixels) -> Option<(usize, usize)> {
     match (shape, pixels) {
-        (&[height, width, _], Pixels::ChannelsLast(_)) => Some((height, width)),
-        (&[_, height, width], Pixels::ChannelsFirst(_)) => Some((height, width)),
+        (&[height, width, _], Pixels::ChannelsLast(_))
+        | (&[_, height, width], Pixels::ChannelsFirst(_)) => Some((height, width)),
         _ => None,
     }
 }
@@ -202,7 +202,11 @@ fn patch(shape: &[usize], pixels: Pixels, corner: usize) -> Option<Vec<usize>> {
     let (height, width) = extents(shape, pixels)?;
     let side = shape_side(shape, pixels)?;
     let first_row = if corner < 2 { 0 } else { height - side };
-    let first_column = if corner % 2 == 0 { 0 } else { width - side };
+    let first_column = if corner.is_multiple_of(2) {
+        0
+    } else {
+        width - side
+    };
     let mut elements = Vec::new();
     for row in first_row..first_row + side {
         for column in first_column..first_column + side {

@@ -113,6 +113,9 @@ pub enum Verdict {
     NoBetter,
     /// All of it lies below 0.
     Worse,
+    /// Nothing: there are so few tests that another draw of them could say anything, and the interval knows of faults
+    /// alone.
+    TooFewTests,
 }
 
 impl AuditReport {

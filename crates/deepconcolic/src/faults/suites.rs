@@ -143,6 +143,11 @@ impl Controls<'_> {
     pub fn gradient(&self, clock: &Clock) -> Result<(Suite, bool), Error> {
         let network = &self.subject.network;
         let each = network.input_elements();
+        let mut departures = Vec::new();
+        for root in self.seeds.iter() {
+            let departure = self.subject.decision.departure(&network.logits(root));
+            departures.push(departure.map_err(Error::Request)?);
+        }
         let mut points = Vec::new();
         let mut attacked = Vec::new();
         for number in 0..self.tests {
@@ -150,15 +155,13 @@ impl Controls<'_> {
             let Some(region) = self.region(root, number) else {
                 continue;
             };
-            let departure = self.subject.decision.departure(&network.logits(root));
-            let departure = departure.map_err(Error::Request)?;
             let start = if number < self.seeds.len() {
                 root.to_vec()
             } else {
                 self.drawn(&region, number, 2)
             };
             points.push(start);
-            attacked.push((region, departure));
+            attacked.push((region, &departures[number % self.seeds.len()]));
         }
         let mut active: Vec<usize> = (0..points.len()).collect();
         let mut cut = false;
@@ -173,7 +176,7 @@ impl Controls<'_> {
             let (mut rows, mut left) = (Vec::new(), Vec::new());
             for (sample, &i) in active.iter().enumerate() {
                 let logits = trace.sample(Point::Logits, sample);
-                let departure = &attacked[i].1;
+                let departure = attacked[i].1;
                 if let (false, Some((_, weights))) =
                     (departure.holds(logits), departure.nearest(logits))
                 {
