@@ -59,7 +59,7 @@ fn tensor(
     let old: TensorProto = proto::decode_part(bytes, || "an initializer".to_owned())?;
     let name = old.name.unwrap_or_default();
     let raw = match (numbers.get(&name), graph.initializers.get(&name)) {
-        (Some(values), _) => little_endian(values, |v| v.to_le_bytes()),
+        (Some(values), _) => little_endian(values, f32::to_le_bytes),
         (None, Some(array)) if old.data_location == Some(EXTERNAL) => contents(&name, array)?,
         _ => return Ok(None),
     };
@@ -76,9 +76,9 @@ fn tensor(
 /// The numbers of a constant that lies in another file, as bytes.
 fn contents(name: &str, array: &Array) -> Result<Vec<u8>, OnnxError> {
     match (&array.data, array.dtype) {
-        (Data::F32(values), DType::Float) => Ok(little_endian(values, |v| v.to_le_bytes())),
-        (Data::F64(values), DType::Double) => Ok(little_endian(values, |v| v.to_le_bytes())),
-        (Data::I64(values), DType::Int64) => Ok(little_endian(values, |v| v.to_le_bytes())),
+        (Data::F32(values), DType::Float) => Ok(little_endian(values, f32::to_le_bytes)),
+        (Data::F64(values), DType::Double) => Ok(little_endian(values, f64::to_le_bytes)),
+        (Data::I64(values), DType::Int64) => Ok(little_endian(values, i64::to_le_bytes)),
         (_, dtype) => Err(refuse(
             name,
             format!(
