@@ -25,7 +25,7 @@ fn labels(model: &Path, data: &Path) -> Vec<usize> {
         model: ModelSettings::new(model),
         ..EvalJob::default()
     };
-    job.data.data = data.to_owned();
+    data.clone_into(&mut job.data.data);
     // What lies in a suite is in the model's units already.
     job.data.scale = Some(1.0);
     let evaluation = job.run(&mut |_| {}).unwrap();

@@ -102,12 +102,15 @@ fn refuse(tensor: &str, why: String) -> OnnxError {
     }
 }
 
+/// What a field becomes; nothing where it stays as it is.
+type Replacement<'a> = dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, OnnxError> + 'a;
+
 /// Copies a message, where fields with one number may be replaced.
 fn copy(
     message: &[u8],
     into: &mut Vec<u8>,
     number: u32,
-    replace: &mut dyn FnMut(&[u8]) -> Result<Option<Vec<u8>>, OnnxError>,
+    replace: &mut Replacement<'_>,
 ) -> Result<(), OnnxError> {
     let damaged = |error: &prost::DecodeError| OnnxError::DamagedPart {
         place: "the file".to_owned(),

@@ -141,7 +141,7 @@ pub fn change(run: &Left, file: &str, array: &str, edit: impl Fn(&mut Vec<f64>))
                 copy::<f32>(&mut from, &mut to, &name, |values| {
                     let wide = values.into_iter().map(f64::from).collect();
                     edited(wide).into_iter().map(|v| v as f32).collect()
-                })
+                });
             }
             "stage" | "verdict" | "state" => copy::<u8>(&mut from, &mut to, &name, |values| {
                 let wide = values.into_iter().map(f64::from).collect();
