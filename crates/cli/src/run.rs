@@ -30,8 +30,8 @@ pub struct Run {
     pub data: DataArguments,
     #[command(flatten)]
     pub decision: DecisionArguments,
-    /// A criterion by name (`deepconcolic criteria` explains them); those that look at one input may be given
-    /// several times, for one suite (default: nc)
+    /// A criterion by name (`deepconcolic criteria` explains them; default: nc); those that look at one input
+    /// may be given several times
     #[arg(
         short,
         long,

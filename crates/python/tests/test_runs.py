@@ -230,8 +230,8 @@ def test_requests_that_do_not_fit_are_usage_errors(model, x, y):
         ({"norm": "l7"}, "l7"),
         ({"cluster": "slurm"}, "ray"),
         ({"quantise": 0}, "quantise"),
-        ({"fixed": ["nine"]}, "--fixed nine"),
-        ({"integer": [784]}, "--integer 784"),
+        ({"fixed": ["nine"]}, "fixed nine"),
+        ({"integer": [784]}, "integer 784"),
         ({"fixed": "nine"}, "a list"),
         ({"criterion": None}, "criterion"),
     ]:

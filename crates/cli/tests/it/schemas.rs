@@ -149,7 +149,7 @@ fn every_command_prints_what_its_schema_says() {
         &["suite", "minimise", &name("nc"), "--json"],
     );
     let audit = ["audit", MODEL, "--data", DATA, "--criteria", "nc,kmnc"];
-    let few = ["--tests", "5", "--faults", "5", "--seeds", "2", "--json"];
+    let few = ["--tests", "12", "--faults", "5", "--seeds", "2", "--json"];
     let audited = holds(
         "audit",
         &[&audit[..], &few, &["-o", &name("audit")]].concat(),

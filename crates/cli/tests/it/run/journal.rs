@@ -9,7 +9,7 @@ const RUN: [&str; 8] = [
     "--criterion",
     "kmnc",
     "--sections",
-    "30",
+    "300",
     "--seeds",
     "3",
     "--max-executions",

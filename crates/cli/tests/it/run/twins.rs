@@ -94,7 +94,7 @@ fn what_another_network_loses_and_what_it_gains_are_told_apart() {
     let run = twins.run(
         "run",
         "first.onnx",
-        &["--criterion", "kmnc", "--sections", "20"],
+        &["--criterion", "kmnc", "--sections", "400"],
     );
     let (code, text) = twins.replay(&run, "other.onnx");
     assert_eq!(code, 1, "{text}");
