@@ -130,7 +130,8 @@ impl AuditJob {
         }
         let mut account = Account::default();
         let faults = self.make_faults(&subject, &clock.share(FAULTS_SHARE), &mut account)?;
-        let made = self.make_suites(&subject, &clock, &mut account)?;
+        let mut made = self.make_suites(&subject, &clock, &mut account)?;
+        shorten(&subject, &mut made.suites, &clock, &mut account);
         self.write(&subject, &faults, &made.suites)?;
         let counted = count(&subject, &faults, &made.suites, &clock, &mut account)?;
         Ok(self.report(&subject, faults, made, &counted, account, &clock))
@@ -416,6 +417,36 @@ struct Counted {
     differs: Vec<Vec<Vec<bool>>>,
 }
 
+/// Cuts suites to as many tests as can be run on the model and on one fault in the time that is left.
+fn shorten(subject: &Subject, suites: &mut [Suite], clock: &Clock, account: &mut Account) {
+    /// Inputs that are timed.
+    const TIMED: usize = 64;
+    let each = subject.network.input_elements().max(1);
+    let longest = suites.iter().map(|suite| suite.inputs.len() / each).max();
+    let longest = longest.unwrap_or_default();
+    let Some(sample) = suites.iter().max_by_key(|suite| suite.inputs.len()) else {
+        return;
+    };
+    let timed = TIMED.min(longest).max(1);
+    let began = clock.seconds();
+    let _ = subject.answers(
+        &subject.network,
+        &sample.inputs[..timed.min(longest) * each],
+    );
+    let input = (clock.seconds() - began) / timed as f64;
+    let affordable = clock.left() / (2.0 * input * suites.len() as f64);
+    let tests = (affordable as usize).max(1);
+    if tests >= longest {
+        return;
+    }
+    for suite in suites.iter_mut() {
+        suite.inputs.truncate(tests * each);
+    }
+    account.cut(format!(
+        "suites of up to {longest} tests were cut to their first {tests}"
+    ));
+}
+
 /// Runs all suites on all faults, as far as time allows.
 fn count(
     subject: &Subject,
@@ -430,9 +461,10 @@ fn count(
         .collect();
     let mut differs = vec![Vec::new(); suites.len()];
     let mut done = 0;
+    let mut last = 0.0;
     for fault in faults {
-        // The first is run in any case: without it there is nothing to say.
-        if done > 0 && clock.is_over() {
+        // The first is run in any case: without it there is nothing to say. Others take about as long as the one before.
+        if done > 0 && clock.left() <= last {
             account.cut(format!(
                 "{} of {} faults were made and not run, so that they are left out",
                 faults.len() - done,
@@ -440,12 +472,14 @@ fn count(
             ));
             break;
         }
+        let began = clock.seconds();
         let network = subject.with(&fault.changes)?;
         for ((suite, before), differs) in suites.iter().zip(&original).zip(&mut differs) {
             let now = subject.answers(&network, &suite.inputs);
             let both = before.iter().zip(&now);
             differs.push(both.map(|(a, b)| subject.differ(a, b)).collect());
         }
+        last = clock.seconds() - began;
         done += 1;
     }
     Ok(Counted {
