@@ -1,14 +1,17 @@
 //! Whether inputs drawn from the search region bring more than climbers do.
 //!
 //! Where requirements are sections of neurons' ranges, any input meets a section of every neuron, so that drawn inputs meet
-//! more for a pass than climbers at first, and less once few sections are left. Both are measured as the campaign goes:
-//! the stage that brought more for a pass when it last worked works next. What it brings falls as less is open, until
+//! more for what they cost than climbers at first, and less once few sections are left. Both are measured as the campaign
+//! goes: the stage that brought more when it last worked works next. What it brings falls as less is open, until
 //! the other one, whose figure is older, is tried again.
 
 use crate::campaign::Round;
 use crate::provenance::Stage;
 
-/// What a round of each brought for a pass, when there last was one.
+/// What a test costs beside the passes that found it, in passes: it is ranked, run again in the end, judged and saved.
+const KEPT: usize = 8;
+
+/// What a round of each brought for its cost in passes, when there last was one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drawing {
     drawn: Option<f64>,
@@ -18,7 +21,8 @@ pub(super) struct Drawing {
 impl Drawing {
     /// Takes a round into account.
     pub fn take(&mut self, round: &Round) {
-        let brought = round.gain as f64 / round.passes.total().max(1) as f64;
+        let cost = round.passes.total() + round.tests.len() * KEPT;
+        let brought = round.gain as f64 / cost.max(1) as f64;
         match round.stage {
             Stage::Random => self.drawn = Some(brought),
             Stage::Ascend => self.climbed = Some(brought),

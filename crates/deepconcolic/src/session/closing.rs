@@ -6,10 +6,14 @@ use std::time::Duration;
 /// What the audit takes beyond the first look at a test, and some of the controls: these run as many inputs, and fewer
 /// where there is no time.
 const LOOKS: f64 = 1.5;
+/// Looks that a pair of tests takes beside: both are run again, and it is told where they lie together.
+const PAIR: f64 = 3.0;
 /// Seconds that a requirement takes in the end, whatever shows it: counts and notes; and a row of tables and the report,
 /// which of pairs only those have that are covered or infeasible.
-const REQUIREMENT: f64 = 2e-8;
-const ROW: f64 = 1e-7;
+const REQUIREMENT: f64 = 1e-8;
+const ROW: f64 = 6e-8;
+/// Seconds that a value of a test takes: the suite is packed, written, read back and shown.
+const VALUE: f64 = 6e-8;
 /// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
 const LEAST: f64 = 0.1;
 
@@ -23,6 +27,8 @@ pub struct Closing {
     /// Requirements, and those that have a row in tables whatever becomes of them.
     requirements: usize,
     rows: usize,
+    /// Values of an input.
+    elements: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,11 +49,13 @@ impl Measured {
 }
 
 impl Closing {
-    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables.
-    pub fn of(requirements: usize, rows: usize) -> Self {
+    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables, on inputs of
+    /// so many values.
+    pub fn of(requirements: usize, rows: usize, elements: usize) -> Self {
         Self {
             requirements,
             rows,
+            elements,
             ..Self::default()
         }
     }
@@ -65,9 +73,10 @@ impl Closing {
     /// Seconds that the end will take with so many tests, some of them not judged yet, and so many pairs of tests.
     pub fn seconds(&self, tests: usize, unjudged: usize, pairs: usize) -> f64 {
         let look = self.looked.each();
-        let runs = tests as f64 * LOOKS + pairs as f64;
+        let runs = tests as f64 * LOOKS + pairs as f64 * PAIR;
         let fixed = LEAST + REQUIREMENT * self.requirements as f64 + ROW * self.rows as f64;
-        fixed + look * runs + self.judged.each() * unjudged as f64
+        let values = VALUE * (tests * self.elements) as f64;
+        fixed + values + look * runs + self.judged.each() * unjudged as f64
     }
 }
 

@@ -221,7 +221,8 @@ fn closing(prepared: &Prepared) -> Closing {
     let groups = prepared.family.groups().iter();
     let slots = groups.map(Group::slots).sum();
     let is_about_pairs = prepared.family.pairs().is_some();
-    Closing::of(slots, if is_about_pairs { 0 } else { slots })
+    let rows = if is_about_pairs { 0 } else { slots };
+    Closing::of(slots, rows, prepared.network.input_elements())
 }
 
 impl Prepared {
