@@ -3,12 +3,16 @@
     clippy::float_cmp,
     reason = "ends of a range are stored numbers, equal or not to the bit"
 )]
+#![expect(
+    clippy::inline_always,
+    reason = "it must be compiled inside `vectorised`"
+)]
 
 use deepconcolic_language::{Formula, Input, Linear, Relation, Var};
 
 use super::boundary::required;
 use super::criterion::{Criterion, Family, Setting};
-use super::neuron::{Asked, At, NeuronFamily, Rule};
+use super::neuron::{Asked, At, LANES, NONE, NeuronFamily, Rule};
 use super::profile::{LayerProfile, Profile};
 use super::sections::Sections;
 
@@ -71,6 +75,44 @@ struct InSection {
 }
 
 impl InSection {
+    /// The section of each of up to [`LANES`] values: in single precision and without branches first. Whatever lies too
+    /// near an edge for single precision is looked at exactly.
+    #[inline(always)]
+    fn locate(&self, At { layer, first, .. }: At, u: &[f32], sections: &mut [i32; LANES]) {
+        const SURE: f32 = 1e-3;
+        const SHIFT: f32 = 8_388_608.0;
+        const LOOK: i32 = -2;
+        let exact = self.of_layer(layer);
+        let last = self.count as i32 - 1;
+        let ends = exact.low[first..].iter().zip(&exact.high[first..]);
+        let scales = &self.scales[layer][first..];
+        for (((s, &u), (&low, &high)), &scale) in sections.iter_mut().zip(u).zip(ends).zip(scales) {
+            let place = (u - low) * scale;
+            // Adding 2^23 leaves the nearest whole number in the low bits: a conversion that
+            // works on whole vectors. Half below is the floor, but for ties, which are edges.
+            let shifted = (place - 0.5) + SHIFT;
+            let whole = (shifted.to_bits() & 0x7f_ffff) as i32;
+            let rest = place - (shifted - SHIFT);
+            let sure = rest > SURE && rest < 1.0 - SURE && whole < last;
+            // The ends are common (a dark corner gives every neuron its bias) and certain.
+            let inside = if low < u && u < high {
+                if sure { whole } else { LOOK }
+            } else if u == low {
+                0
+            } else {
+                last
+            };
+            *s = if low <= u && u <= high { inside } else { NONE };
+        }
+        for (i, (s, &u)) in sections.iter_mut().zip(u).enumerate() {
+            if *s == LOOK {
+                *s = exact
+                    .of(first + i, u)
+                    .map_or(NONE, |section| section as i32);
+            }
+        }
+    }
+
     fn of_layer(&self, layer: usize) -> Sections<'_> {
         let LayerProfile { low, high, .. } = self.profile.layer(layer);
         Sections {
@@ -95,56 +137,25 @@ impl Rule for InSection {
         self.count
     }
 
-    /// In two steps: where each value lies, in single precision and without branches; then its bit.
-    /// Whatever lies too near an edge for single precision is looked at exactly.
     #[inline(always)]
-    fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
-        const SURE: f32 = 1e-3;
-        const SHIFT: f32 = 8_388_608.0;
-        const OUTSIDE: i32 = -1;
-        const LOOK: i32 = -2;
-        let exact = self.of_layer(layer);
-        let scales = &self.scales[layer];
-        let last = self.count as i32 - 1;
-        for (block, u) in u.chunks(64).enumerate() {
-            let start = first + block * 64;
-            let ends = exact.low[start..].iter().zip(&exact.high[start..]);
-            // A section, or what the exact look must decide.
-            let mut sections = [LOOK; 64];
-            for (((s, &u), (&low, &high)), &scale) in
-                sections.iter_mut().zip(u).zip(ends).zip(&scales[start..])
-            {
-                let place = (u - low) * scale;
-                // Adding 2^23 leaves the nearest whole number in the low bits: a conversion that
-                // works on whole vectors. Half below is the floor, but for ties, which are edges.
-                let shifted = (place - 0.5) + SHIFT;
-                let whole = (shifted.to_bits() & 0x7f_ffff) as i32;
-                let rest = place - (shifted - SHIFT);
-                let sure = rest > SURE && rest < 1.0 - SURE && whole < last;
-                // The ends are common (a dark corner gives every neuron its bias) and certain.
-                let inside = if low < u && u < high {
-                    if sure { whole } else { LOOK }
-                } else if u == low {
-                    0
-                } else {
-                    last
-                };
-                *s = if low <= u && u <= high {
-                    inside
-                } else {
-                    OUTSIDE
-                };
-            }
-            for (i, &s) in sections[..u.len()].iter().enumerate() {
-                let s = match s {
-                    OUTSIDE => continue,
-                    LOOK => exact.of(start + i, u[i]).unwrap_or(0),
-                    s => s as usize,
-                };
-                let slot = (block * 64 + i) * self.count + s;
-                covered[slot / 64] |= 1 << (slot % 64);
+    fn mark(&self, at: At, u: &[f32], covered: &mut [u64]) {
+        let mut sections = [NONE; LANES];
+        for (block, u) in u.chunks(LANES).enumerate() {
+            let first = at.first + block * LANES;
+            self.locate(At { first, ..at }, u, &mut sections);
+            for (i, &section) in sections[..u.len()].iter().enumerate() {
+                if section != NONE {
+                    let slot = (block * LANES + i) * self.count + section as usize;
+                    covered[slot / 64] |= 1 << (slot % 64);
+                }
             }
         }
+    }
+
+    #[inline(always)]
+    fn only_parts(&self, at: At, u: &[f32], parts: &mut [i32; LANES]) -> bool {
+        self.locate(at, u, parts);
+        true
     }
 
     fn required_of(&self, layer: usize, neuron: usize) -> usize {

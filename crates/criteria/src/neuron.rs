@@ -47,6 +47,10 @@ impl Rivals {
     }
 }
 
+/// Neurons that [`Rule::only_parts`] looks at together, and what it says of one that meets no part.
+pub(super) const LANES: usize = 64;
+pub(super) const NONE: i32 = -1;
+
 /// Tests one layer's neurons.
 pub(super) trait Rule: Send + Sync {
     /// Requirements for each neuron: slot `neuron * each + part`.
@@ -87,6 +91,12 @@ pub(super) trait Rule: Send + Sync {
     /// Marks what one sample covers among the neurons `first..first + values.len()` of a layer;
     /// `first` is a multiple of 64 and `covered` begins at that neuron's first slot.
     fn mark(&self, at: At, values: &[f32], covered: &mut [u64]);
+
+    /// For a rule of which a neuron meets at most one part at a time: the part that each of up to [`LANES`] neurons meets,
+    /// or [`NONE`]. Says whether this is such a rule.
+    fn only_parts(&self, _: At, _values: &[f32], _parts: &mut [i32; LANES]) -> bool {
+        false
+    }
 
     /// Which slots of a selected neuron are requirements: the first so many.
     fn required_of(&self, _layer: usize, _neuron: usize) -> usize {
@@ -232,6 +242,31 @@ struct Sight<'a, R> {
 }
 
 impl<R: Rule> Sight<'_, R> {
+    /// The slot of every neuron that meets one, for a rule of which no neuron meets two; says whether it is such a rule.
+    /// What is met is looked up one by one: with many parts a neuron, marking it would take more words than neurons.
+    fn each_part(&self, met: &mut impl FnMut(usize)) -> bool {
+        let (layer, each) = (self.layer, self.rule.each());
+        let mut parts = [NONE; LANES];
+        for (block, values) in self.values.chunks(LANES).enumerate() {
+            let first = block * LANES;
+            let bar = 0.0;
+            let at = At { layer, first, bar };
+            let is_such = vectorised(
+                #[inline(always)]
+                || self.rule.only_parts(at, values, &mut parts),
+            );
+            if !is_such {
+                return false;
+            }
+            for (neuron, &part) in (first..).zip(&parts[..values.len()]) {
+                if part != NONE {
+                    met(neuron * each + part as usize);
+                }
+            }
+        }
+        true
+    }
+
     /// The excess of a slot, its direction, and the neighbour it depends on too.
     fn excess(&self, slot: usize) -> (f32, f32, Option<usize>) {
         let each = self.rule.each();
@@ -280,6 +315,18 @@ impl<R: Rule> Guide for NeuronFamily<R> {
         for (group, among) in among.iter().enumerate() {
             let sight = self.sight(look, group);
             let margin = look.means.margin(sight.layer + 2) as f32;
+            let mut clear = |slot: usize| {
+                if clearance == Clearance::Exact || sight.excess(slot).0 >= margin {
+                    into(group, slot);
+                }
+            };
+            if sight.each_part(&mut |slot| {
+                if among.contains(slot) {
+                    clear(slot);
+                }
+            }) {
+                continue;
+            }
             let bar = self.rule.bar(sight.values);
             let size = block(self.rule.each());
             let mut words = vec![0u64; size / 64 * self.rule.each()];
@@ -304,10 +351,7 @@ impl<R: Rule> Guide for NeuronFamily<R> {
                     *word &= wanted;
                 }
                 for bit in ones(&words) {
-                    let slot = start * 64 + bit;
-                    if clearance == Clearance::Exact || sight.excess(slot).0 >= margin {
-                        into(group, slot);
-                    }
+                    clear(start * 64 + bit);
                 }
             }
         }

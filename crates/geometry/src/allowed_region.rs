@@ -4,10 +4,15 @@
 
 use crate::norm::SLACK;
 use crate::norm::step_each;
-use crate::{Ball, Ends, Part, Random, Room, SearchSpace, Which};
+use crate::{Ball, Ends, ImageShape, Part, Random, Room, SearchSpace, Which};
 
 /// Halvings when a point is drawn back towards its root to be similar enough.
 const DRAWS: usize = 8;
+
+/// How far patterns move, at least and at most, as a part of the reach.
+const STRETCH: (f32, f32) = (0.2, 2.0);
+/// Pixels of the side of a pattern's largest cells.
+const LARGEST_CELL: usize = 8;
 
 /// Where tests of one root may lie.
 #[derive(Clone, Debug)]
@@ -154,6 +159,56 @@ impl<'a> AllowedRegion<'a> {
         self.ball.map_or(0.0, |_| self.space.norm.inertia())
     }
 
+    /// A point that differs from the root by a pattern of square cells, all of whose pixels move by the same amount: noise
+    /// of single pixels cancels out in whatever sums over many of them. How large the cells are and how far they
+    /// move is drawn too; what would be out of reach is held. An input that is no image has cells of one element.
+    pub fn draw_pattern(&self, image: Option<&ImageShape>, random: &mut Random) -> Vec<f32> {
+        let mut point = self.draw(random);
+        let stretch = random.between(STRETCH.0, STRETCH.1);
+        if let (Some(image), None) = (image, self.round()) {
+            let side = 1 + random.below(LARGEST_CELL);
+            self.spread_over_cells(image, side, random, &mut point);
+        }
+        for (x, &root) in point.iter_mut().zip(self.root) {
+            *x = root + (*x - root) * stretch;
+        }
+        self.hold(&mut point);
+        point
+    }
+
+    /// Moves every element by the amount of its cell, a part of its own room.
+    fn spread_over_cells(
+        &self,
+        image: &ImageShape,
+        side: usize,
+        random: &mut Random,
+        point: &mut [f32],
+    ) {
+        let (above, left) = (random.below(side), random.below(side));
+        let across = (image.width + left).div_ceil(side);
+        let down = (image.height + above).div_ceil(side);
+        for channel in 0..image.channels() {
+            let amounts: Vec<f32> = (0..across * down)
+                .map(|_| random.between(-1.0, 1.0))
+                .collect();
+            for row in 0..image.height {
+                for column in 0..image.width {
+                    let cell = (row + above) / side * across + (column + left) / side;
+                    let e = image.element(row, column, channel);
+                    point[e] = self.root[e] + amounts[cell] * self.room_of(e);
+                }
+            }
+        }
+    }
+
+    /// How far an element may move from the root: the radius, or half of what there is.
+    fn room_of(&self, element: usize) -> f32 {
+        self.ball.map_or_else(
+            || 0.5 * (self.ends.high[element] - self.ends.low[element]),
+            |ball| (ball.radius * ball.units.width(element)) as f32,
+        )
+    }
+
     /// A point drawn from all of the reach: uniformly from a box; from a ball as its norm fills it, cut off
     /// at the ends.
     pub fn draw(&self, random: &mut Random) -> Vec<f32> {
@@ -169,7 +224,7 @@ impl<'a> AllowedRegion<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Domain, Extent, ImageShape, Norm, Pixels, Validity, WholeNumbers};
+    use crate::{Domain, Extent, Norm, Pixels, Validity, WholeNumbers};
 
     fn spaces() -> Vec<SearchSpace> {
         let elements = 64;
@@ -234,6 +289,37 @@ mod tests {
                 reach.step(&mut point, &gradient, random.part());
             }
         }
+    }
+
+    #[test]
+    fn patterns_are_tests_and_move_cells_as_one() {
+        let mut random = Random::of(&[6]);
+        let image = ImageShape::of(&[1, 8, 8]);
+        for space in spaces() {
+            let root: Vec<f32> = (0..64)
+                .map(|e| random.part() * space.domain.upper()[e])
+                .collect();
+            let reach = AllowedRegion::new(&space, &root, None, 0).unwrap();
+            for image in [image.as_ref(), None] {
+                let mut point = reach.draw_pattern(image, &mut random);
+                let mut settled = vec![0.0; 64];
+                reach.settle(&mut point, &mut settled);
+                assert_eq!(space.violation(&settled, &root), None, "{space:?}");
+            }
+        }
+        let domain = Domain::uniform(64, -10.0, 10.0).unwrap();
+        let space = SearchSpace::of(domain, Pixels::Single, Norm::LINF, Extent::Balls(0.05));
+        let root = vec![0.0; 64];
+        let reach = AllowedRegion::new(&space, &root, None, 0).unwrap();
+        let alike = |point: &[f32]| {
+            let pairs = (0..63).filter(|e| e % 8 != 7);
+            pairs
+                .filter(|&e| point[e].to_bits() == point[e + 1].to_bits())
+                .count()
+        };
+        let most = (0..32).map(|_| alike(&reach.draw_pattern(image.as_ref(), &mut random)));
+        assert!(most.max() > Some(40), "neighbours that move as one");
+        assert!(alike(&reach.draw_pattern(None, &mut random)) < 40);
     }
 
     #[test]

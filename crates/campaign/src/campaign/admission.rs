@@ -1,5 +1,8 @@
 //! What enters the suite: proposals of stages and finds of others, once the checker has confirmed them.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
 
 use super::{Added, AddedPair, Campaign, Played, Round};
@@ -38,6 +41,9 @@ impl Draft {
         (round, self.tests, self.standings)
     }
 }
+
+/// A proposal, and what running it again showed.
+type Candidate = (Added, Confirmed);
 
 /// Two inputs that are said to meet a requirement together, and the number of their root.
 pub struct FoundPair {
@@ -211,37 +217,61 @@ impl Campaign {
         let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
         let confirmed = self.witnesses().confirm(&claims, open, uncovered);
         passes.forward += claims.len();
-        let mut candidates: Vec<(Added, Confirmed)> = added
+        let candidates: Vec<Candidate> = added
             .into_iter()
             .zip(confirmed)
             .filter_map(|(added, confirmed)| Some((added, confirmed.ok()?)))
             .collect();
-        if stage == Stage::Published {
-            return self.accept_all(candidates);
-        }
+        let chosen = match stage {
+            Stage::Published => self.not_had_yet(candidates),
+            // Whatever is drawn meets about as much as any other: the order says nothing, and there are many.
+            Stage::Random => self.in_turn(candidates),
+            _ => self.best_first(candidates),
+        };
+        chosen.into_iter().unzip()
+    }
+
+    /// Those that meet something none before them does.
+    fn in_turn(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         let mut after = self.ledger.clone();
+        candidates.retain(|(_, test)| after.enter(test) > 0);
+        candidates
+    }
+
+    /// Those that meet something, each time the one that meets most of what is left; the first of equals.
+    fn best_first(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        let mut after = self.ledger.clone();
+        let mut candidates: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
+        // What a test adds only falls as others are chosen, so that a count made earlier is a bound: the first in the
+        // queue is the best if it still is when it is counted anew.
+        let mut queue: BinaryHeap<(usize, Reverse<usize>)> = candidates
+            .iter()
+            .enumerate()
+            .filter_map(|(at, test)| Some((after.gain(&test.as_ref()?.1), Reverse(at))))
+            .collect();
         let mut chosen = Vec::new();
-        loop {
-            let gains = candidates.iter().map(|(_, test)| after.gain(test));
-            // The first of equals.
-            let best = gains
-                .enumerate()
-                .reduce(|best, next| if next.1 > best.1 { next } else { best });
-            match best {
-                Some((at, gain)) if gain > 0 => {
-                    let candidate = candidates.remove(at);
-                    after.enter(&candidate.1);
-                    chosen.push(candidate);
-                }
-                _ => return chosen.into_iter().unzip(),
+        while let Some((_, Reverse(at))) = queue.pop() {
+            let Some((_, test)) = &candidates[at] else {
+                continue;
+            };
+            let now = (after.gain(test), Reverse(at));
+            if now.0 == 0 {
+                continue;
             }
+            if queue.peek().is_some_and(|&next| next > now) {
+                queue.push(now);
+                continue;
+            }
+            after.enter(test);
+            chosen.extend(candidates[at].take());
         }
+        chosen
     }
 
     /// The published tool keeps every input that it does not have yet, whatever that covers.
-    fn accept_all(&self, candidates: Vec<(Added, Confirmed)>) -> (Vec<Added>, Vec<Confirmed>) {
+    fn not_had_yet(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         let is_new = |input: &[f32]| self.suite.tests().iter().all(|test| test.input != input);
-        let new = candidates.into_iter();
-        new.filter(|(added, _)| is_new(&added.input)).unzip()
+        candidates.retain(|(added, _)| is_new(&added.input));
+        candidates
     }
 }

@@ -9,7 +9,7 @@ use crate::campaign::Round;
 use crate::provenance::Stage;
 
 /// What a test costs beside the passes that found it, in passes: it is ranked, run again in the end, judged and saved.
-const KEPT: usize = 8;
+const KEPT: usize = 4;
 
 /// What a round of each brought for its cost in passes, when there last was one.
 #[derive(Clone, Copy, Debug, Default)]

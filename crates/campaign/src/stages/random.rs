@@ -1,8 +1,10 @@
-//! Inputs drawn from the search region: the baseline.
+//! Inputs drawn from the search region: evenly, which is the baseline, or as patterns.
 
-use deepconcolic_geometry::{AllowedRegion, Random, SearchSpace};
+use deepconcolic_geometry::{AllowedRegion, ImageShape, Random, SearchSpace};
+use deepconcolic_network::Network;
+use rayon::prelude::*;
 
-use super::{Proposal, StageSetting};
+use super::{Proposal, StageSetting, Strategy};
 use crate::Inputs;
 use crate::limits::{Limits, Passes};
 use crate::portion;
@@ -18,16 +20,36 @@ pub struct Scatter<'a> {
     seeds: &'a Seeds,
     len: usize,
     rng_seed: u64,
+    drawn: Drawn,
+}
+
+/// How inputs are drawn round their seeds.
+#[derive(Clone, Copy)]
+enum Drawn {
+    /// Evenly from all that is in reach.
+    Evenly,
+    /// As patterns; of an image, if the network takes such.
+    AsPatterns(Option<ImageShape>),
 }
 
 impl<'a> Scatter<'a> {
-    /// The inputs of a seed of random numbers.
+    /// Inputs drawn evenly, by a seed of random numbers.
     pub fn new(space: &'a SearchSpace, seeds: &'a Seeds, len: usize, rng_seed: u64) -> Self {
         Self {
             space,
             seeds,
             len,
             rng_seed,
+            drawn: Drawn::Evenly,
+        }
+    }
+
+    /// The same number of patterns; of images, if inputs of the network are such.
+    fn of_patterns(self, network: &Network) -> Self {
+        let image = ImageShape::of(network.input_shape().without_batch());
+        Self {
+            drawn: Drawn::AsPatterns(image),
+            ..self
         }
     }
 
@@ -39,7 +61,10 @@ impl<'a> Scatter<'a> {
         input.copy_from_slice(seed);
         let turn = random.below(usize::MAX);
         if let Some(reach) = AllowedRegion::new(self.space, seed, None, turn) {
-            let mut point = reach.draw(&mut random);
+            let mut point = match &self.drawn {
+                Drawn::AsPatterns(image) => reach.draw_pattern(image.as_ref(), &mut random),
+                Drawn::Evenly => reach.draw(&mut random),
+            };
             reach.settle(&mut point, input);
         }
         root
@@ -66,14 +91,18 @@ pub(super) fn propose(
     passes: Passes,
     limits: &Limits<'_>,
 ) -> Option<Vec<Proposal>> {
-    let portion = portion::passes(setting.context.network);
+    let network = setting.context.network;
+    let portion = portion::passes(network);
     let count = BATCH.min(portion).min(limits.left(passes));
     if count == 0 {
         return None;
     }
-    let scatter = Scatter::new(setting.space, setting.seeds, usize::MAX, setting.rng_seed);
-    let proposals = (0..count).map(|i| {
-        let mut input = vec![0.0; setting.context.network.input_elements()];
+    let mut scatter = Scatter::new(setting.space, setting.seeds, usize::MAX, setting.rng_seed);
+    if setting.strategy != Strategy::Random {
+        scatter = scatter.of_patterns(network);
+    }
+    let proposals = (0..count).into_par_iter().map(|i| {
+        let mut input = vec![0.0; network.input_elements()];
         let root = scatter.draw(round * BATCH as u64 + i as u64, &mut input);
         Proposal {
             input,
