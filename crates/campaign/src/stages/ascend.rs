@@ -19,7 +19,7 @@ pub(super) const WORTH: usize = 16;
 /// Climbers of a round: few enough that a round knows what the one before it met.
 const CLIMBERS: usize = 24;
 /// Fewest and most requirements that come along.
-const COMPANY: (f32, f32) = (8.0, 32.0);
+pub(super) const COMPANY: (f32, f32) = (8.0, 32.0);
 
 /// The best points that a round's climbers passed.
 pub(super) fn propose(

@@ -1,10 +1,12 @@
 //! Whether inputs drawn from the search region bring more than climbers do.
 //!
 //! Where requirements are sections of neurons' ranges, any input meets a section of every neuron, so that drawn inputs meet
-//! more for what they cost than climbers at first, and less once few sections are left. Both are measured as the campaign
-//! goes: the stage that brought more when it last worked works next. What it brings falls as less is open, until
-//! the other one, whose figure is older, is tried again.
+//! more for what they cost than climbers at first, and less once few sections are left. A climber meets what a drawn input
+//! does and what it aims at; before that is much beside what a drawn input meets, climbers, for which all tests must be
+//! ranked, are not sent. From then on both are measured as the campaign goes: the stage that brought more when it last
+//! worked works next. What it brings falls as less is open, until the other one, whose figure is older, is tried again.
 
+use super::ascend;
 use crate::campaign::Round;
 use crate::provenance::Stage;
 
@@ -16,6 +18,8 @@ const KEPT: usize = 4;
 pub(super) struct Drawing {
     drawn: Option<f64>,
     climbed: Option<f64>,
+    /// What a drawn input met, in the last round of them.
+    each: f64,
 }
 
 impl Drawing {
@@ -24,17 +28,21 @@ impl Drawing {
         let cost = round.passes.total() + round.tests.len() * KEPT;
         let brought = round.gain as f64 / cost.max(1) as f64;
         match round.stage {
-            Stage::Random => self.drawn = Some(brought),
+            Stage::Random => {
+                self.drawn = Some(brought);
+                self.each = round.gain as f64 / round.passes.forward.max(1) as f64;
+            }
             Stage::Ascend => self.climbed = Some(brought),
             _ => {}
         }
     }
 
-    /// Whether inputs are drawn next: first of all, and as long as they bring more.
+    /// Whether inputs are drawn next: first of all, as long as one meets more than a climber aims at, and as long as they
+    /// bring more.
     pub fn is_next(&self) -> bool {
         match (self.drawn, self.climbed) {
             (None, _) => true,
-            (Some(_), None) => false,
+            (Some(_), None) => self.each > f64::from(ascend::COMPANY.1),
             (Some(drawn), Some(climbed)) => drawn > climbed,
         }
     }
@@ -65,6 +73,11 @@ mod tests {
     fn the_one_that_brings_more_for_a_pass_works_next() {
         let mut drawing = Drawing::default();
         assert!(drawing.is_next());
+        drawing.take(&round(Stage::Random, 100_000, 100));
+        assert!(
+            drawing.is_next(),
+            "what climbers aim at is little beside this"
+        );
         drawing.take(&round(Stage::Random, 1000, 100));
         assert!(!drawing.is_next(), "climbers were never tried");
         drawing.take(&round(Stage::Ascend, 500, 100));
