@@ -69,10 +69,23 @@ impl Profile {
             layers.push(LayerProfile {
                 low,
                 high,
-                total: mean * (neurons * samples) as f64,
+                total: total(mean, neurons, samples),
             });
         }
         Ok(Self { samples, layers })
+    }
+
+    /// Whether another profile is this one as it comes back from its parts: these have means, and the sums that means
+    /// give are off by a rounding.
+    pub fn comes_back_as(&self, read: &Self) -> bool {
+        let same = |(layer, other): (usize, &LayerProfile)| {
+            let LayerProfile { low, high, .. } = &self.layers[layer];
+            let sum = total(self.mean(layer), low.len(), self.samples);
+            *low == other.low && *high == other.high && sum.to_bits() == other.total.to_bits()
+        };
+        self.samples == read.samples
+            && self.layers.len() == read.layers.len()
+            && read.layers.iter().enumerate().all(same)
     }
 
     /// What must be kept of a run.
@@ -103,6 +116,11 @@ impl Profile {
         let count = self.samples * self.layers[layer].low.len();
         self.layers[layer].total / count.max(1) as f64
     }
+}
+
+/// The sum of |u| that a mean stands for.
+fn total(mean: f64, neurons: usize, samples: usize) -> f64 {
+    mean * (neurons * samples) as f64
 }
 
 /// Neurons handled at a time: their bounds stay in the nearest cache while samples stream past.
@@ -149,5 +167,31 @@ impl LayerProfile {
             })
             .collect();
         self.total += totals.iter().sum::<f64>();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_comes_back_as_itself_whatever_rounding_does_to_its_sums() {
+        let of = |total: f64| Profile {
+            samples: 7,
+            layers: vec![LayerProfile {
+                low: vec![-1.0, 0.5, 0.0],
+                high: vec![1.0, 0.5, 2.0],
+                total,
+            }],
+        };
+        let mut rounded = 0;
+        for number in 1..200 {
+            let profile = of(f64::from(number) / 3.0);
+            let read = of(total(profile.mean(0), 3, 7));
+            assert!(profile.comes_back_as(&read));
+            rounded += usize::from(profile != read);
+            assert!(!profile.comes_back_as(&of(f64::from(number + 1) / 3.0)));
+        }
+        assert!(rounded > 0, "no sum was off");
     }
 }

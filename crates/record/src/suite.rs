@@ -5,7 +5,7 @@ use std::path::Path;
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Seeds, Suite};
 use deepconcolic_criteria::Truth;
-use deepconcolic_dataset::arrays::NpzReader;
+use deepconcolic_dataset::arrays::{Element, NpzReader};
 use deepconcolic_dataset::write::NpzWriter;
 
 use crate::error::ArchiveError;
@@ -35,6 +35,8 @@ pub struct SuiteTable {
     pub reference_output: Vec<f64>,
     /// What the oracle says.
     pub verdict: Vec<u8>,
+    /// The last seeds, one after the other, where there was no time to run them: no tests, but tests may lie round them.
+    pub unmeasured: Vec<f32>,
 }
 
 impl SuiteTable {
@@ -51,10 +53,35 @@ impl SuiteTable {
                 .flat_map(|t| t.prediction.values())
                 .copied()
                 .collect(),
+            unmeasured: (tests.len()..seeds.len())
+                .flat_map(|seed| seeds.input(seed))
+                .copied()
+                .collect(),
             ..Self::default()
         };
         table.judge(judgements);
         table
+    }
+
+    /// Every seed, measured or not, one after the other; none unless there are so many.
+    pub fn all_seeds(&self, count: usize, elements: usize) -> Option<Vec<f32>> {
+        let measured = self.x.get(..self.len().min(count) * elements)?;
+        let all = [measured, &self.unmeasured].concat();
+        (all.len() == count * elements).then_some(all)
+    }
+
+    /// What is wrong where [`all_seeds`](Self::all_seeds) finds another number.
+    pub fn lack_of_seeds(&self, count: usize) -> String {
+        let tests = self.len();
+        let unmeasured = if self.unmeasured.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " and {} numbers of seeds that were not run",
+                self.unmeasured.len()
+            )
+        };
+        format!("it has {tests} tests{unmeasured}, and the run has {count} seeds")
     }
 
     /// Enters what the oracle says of every test.
@@ -117,6 +144,10 @@ impl SuiteTable {
             file.add("reference_output", &shape, &self.reference_output)?;
         }
         file.add("verdict", &[tests], &self.verdict)?;
+        if !self.unmeasured.is_empty() {
+            whole[0] = self.unmeasured.len() / shape.iter().product::<usize>().max(1);
+            file.add("unmeasured", &whole, &self.unmeasured)?;
+        }
         Ok(file.finish()?)
     }
 
@@ -138,12 +169,14 @@ impl SuiteTable {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
         };
         let floats = single(&self.x, &other.x)
+            && single(&self.unmeasured, &other.unmeasured)
             && single(&self.distance, &other.distance)
             && double(&self.output, &other.output)
             && double(&self.reference_distance, &other.reference_distance)
             && double(&self.reference_output, &other.reference_output);
         let rest = |table: &Self| Self {
             x: Vec::new(),
+            unmeasured: Vec::new(),
             distance: Vec::new(),
             output: Vec::new(),
             reference_distance: Vec::new(),
@@ -172,9 +205,11 @@ impl SuiteTable {
             reference_label: file.read("reference_label")?.values,
             reference_output: optional(&mut file, "reference_output")?,
             verdict: file.read("verdict")?.values,
+            unmeasured: optional(&mut file, "unmeasured")?,
         };
         let tests = table.len();
         let fits = table.x.len() == tests * elements
+            && table.unmeasured.len().is_multiple_of(elements.max(1))
             && table.output.len().is_multiple_of(tests.max(1))
             && table.output.len() == table.reference_output.len()
             && [
@@ -192,7 +227,7 @@ impl SuiteTable {
 }
 
 /// Numbers that a file may have or not.
-fn optional(file: &mut NpzReader, name: &str) -> Result<Vec<f64>, ArchiveError> {
+fn optional<T: Element>(file: &mut NpzReader, name: &str) -> Result<Vec<T>, ArchiveError> {
     Ok(if file.shape(name).is_some() {
         file.read(name)?.values
     } else {

@@ -305,7 +305,7 @@ pub fn profile(opened: &Opened, origins: &Origins, report: &mut RunFindings) -> 
         return Ok(());
     };
     let claimed = profile_file::load(&path, &opened.network)?;
-    if claimed.as_ref() != Some(&found) {
+    if !claimed.is_some_and(|claimed| found.comes_back_as(&claimed)) {
         report.differs(FILE, "bounds", "those of the profile data", "others");
     }
     let claimed = settings.profile.as_deref().unwrap_or("nothing");

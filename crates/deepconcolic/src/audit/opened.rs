@@ -58,17 +58,9 @@ impl Opened {
         let suite = SuiteTable::read(&dir.join(folder::SUITE), elements)?;
         let table = RequirementTable::read(&dir.join(folder::REQUIREMENTS))?;
         let count = settings.seeds.len();
-        if count == 0 || suite.len() < count {
-            return Err(damaged(
-                folder::SUITE,
-                format!(
-                    "it has {} tests, and the run has {count} seeds",
-                    suite.len()
-                ),
-            ));
-        }
+        let values = suite.all_seeds(count, elements).filter(|_| count > 0);
+        let values = values.ok_or_else(|| damaged(folder::SUITE, suite.lack_of_seeds(count)))?;
         let space = plan::saved_space(dir, &settings, &network)?;
-        let values = suite.x[..count * elements].to_vec();
         let seeds = Seeds::new(settings.seeds.clone(), values, elements);
         let decision = decision(settings.decision, &network)?;
         let rows: Vec<Vec<f32>> = seeds.iter().map(<[f32]>::to_vec).collect();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
 use deepconcolic_language::Inputs;
 use deepconcolic_record::{RequirementTable, State};
+use rayon::prelude::*;
 
 use super::RunFindings;
 use super::certificates::Proofs;
@@ -156,8 +157,26 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
     claimed
 }
 
-/// Row by row: what the table has and what it should have.
+/// What the table has and what it should have.
 fn compare(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) {
+    let table = &opened.table;
+    if table.state.len() == found.state.len() && table.pairs == found.pairs {
+        // Rows in the same places are of the same requirements. Of tens of millions hardly one differs.
+        let differs = |&row: &usize| !is_same_row((table, row), (found, row));
+        let differing: Vec<usize> = (0..table.state.len())
+            .into_par_iter()
+            .filter(differs)
+            .collect();
+        for row in differing {
+            compare_row(opened, row, (found, row), report);
+        }
+    } else {
+        compare_by_slot(opened, found, report);
+    }
+}
+
+/// Rows in any order, by the requirements that they are of.
+fn compare_by_slot(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let before = report.findings.len();
     let mut expected: BTreeMap<Slot, usize> = BTreeMap::new();
@@ -167,7 +186,6 @@ fn compare(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) 
     let mut seen = BTreeSet::new();
     for row in 0..table.state.len() {
         let slot = table.slot(family, row);
-        let field = |column: &str| format!("row {row} ({}): {column}", opened.label(row));
         let required = slot.filter(|slot| {
             let group = &family.groups()[slot.group as usize];
             table.pairs.is_none() || !group.not_required.contains(slot.slot as usize)
@@ -184,32 +202,25 @@ fn compare(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) 
         if !seen.insert(slot) {
             report.differs(
                 FILE,
-                field("state"),
+                field(opened, row, "state"),
                 "a row of its own",
                 "a row that was there before",
             );
             continue;
         }
-        let words = |state: u8| words(state).to_owned();
-        let Some(&at) = expected.get(&slot) else {
-            report.differs(FILE, field("state"), words(table.state[row]), "unresolved");
-            continue;
-        };
-        let (claimed, is) = (words(table.state[row]), words(found.state[at]));
-        report.compare(FILE, field("state"), claimed, is);
-        report.compare(FILE, field("test"), table.test[row], found.test[at]);
-        report.compare(FILE, field("test2"), table.test2[row], found.test2[at]);
-        let (claimed, is) = (table.fragile[row], found.fragile[at]);
-        report.compare(FILE, field("fragile"), claimed, is);
-        let (claimed, is) = (table.certificate[row], found.certificate[at]);
-        report.compare(FILE, field("certificate"), claimed, is);
+        match expected.get(&slot) {
+            Some(&at) => compare_row(opened, row, (found, at), report),
+            None => {
+                let claimed = words(table.state[row]);
+                report.differs(FILE, field(opened, row, "state"), claimed, "unresolved");
+            }
+        }
     }
     for (slot, &at) in expected.iter().filter(|(slot, _)| !seen.contains(slot)) {
         let label = family.label(slot.group as usize, slot.slot as usize);
         report.differs(FILE, label, "no row", words(found.state[at]));
     }
-    let same_order = table.pairs == found.pairs;
-    if report.findings.len() == before && !same_order {
+    if report.findings.len() == before {
         report.differs(
             FILE,
             "layer, i, layer2, j",
@@ -217,6 +228,41 @@ fn compare(opened: &Opened, found: &RequirementTable, report: &mut RunFindings) 
             "another order",
         );
     }
+}
+
+/// What a column of a row is called.
+fn field(opened: &Opened, row: usize, column: &str) -> String {
+    format!("row {row} ({}): {column}", opened.label(row))
+}
+
+fn is_same_row((a, i): (&RequirementTable, usize), (b, k): (&RequirementTable, usize)) -> bool {
+    a.state[i] == b.state[k]
+        && a.test[i] == b.test[k]
+        && a.test2[i] == b.test2[k]
+        && a.fragile[i] == b.fragile[k]
+        && a.certificate[i] == b.certificate[k]
+}
+
+/// A row of the table, and the one that it should be.
+fn compare_row(
+    opened: &Opened,
+    row: usize,
+    (found, at): (&RequirementTable, usize),
+    report: &mut RunFindings,
+) {
+    let table = &opened.table;
+    if is_same_row((table, row), (found, at)) {
+        return;
+    }
+    let field = |column: &str| field(opened, row, column);
+    let (claimed, is) = (words(table.state[row]), words(found.state[at]));
+    report.compare(FILE, field("state"), claimed, is);
+    report.compare(FILE, field("test"), table.test[row], found.test[at]);
+    report.compare(FILE, field("test2"), table.test2[row], found.test2[at]);
+    let (claimed, is) = (table.fragile[row], found.fragile[at]);
+    report.compare(FILE, field("fragile"), claimed, is);
+    let (claimed, is) = (table.certificate[row], found.certificate[at]);
+    report.compare(FILE, field("certificate"), claimed, is);
 }
 
 fn words(state: u8) -> &'static str {

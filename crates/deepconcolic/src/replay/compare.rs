@@ -240,20 +240,22 @@ impl Replay<'_> {
         findings: &mut Vec<String>,
     ) -> Result<(), Error> {
         let (settings, network) = (&saved.settings, bench.network);
-        let rows: Vec<Vec<f32>> = saved
-            .suite
-            .x
-            .chunks_exact(network.input_elements().max(1))
-            .map(<[f32]>::to_vec)
-            .collect();
-        let seeds = &rows[..saved.suite.seeds().min(rows.len())];
+        let inputs = |values: &[f32]| -> Vec<Vec<f32>> {
+            let each = values.chunks_exact(network.input_elements().max(1));
+            each.map(<[f32]>::to_vec).collect()
+        };
+        let rows = inputs(&saved.suite.x);
+        let count = settings.seeds.len();
+        let seeds = saved.suite.all_seeds(count, network.input_elements());
+        let seeds =
+            seeds.ok_or_else(|| self.damaged(folder::SUITE, saved.suite.lack_of_seeds(count)))?;
         let space = self.space(settings, network, &saved.renumbering)?;
         let decision = bench.decision;
         let family = self.family(
             settings,
             network,
             decision,
-            seeds,
+            &inputs(&seeds),
             &space,
             &saved.renumbering,
         )?;
@@ -263,7 +265,7 @@ impl Replay<'_> {
             family: family.as_ref(),
             guide: plan::guide(family.as_ref()),
             space: &space,
-            seeds: &saved.suite.x[..seeds.len() * network.input_elements()],
+            seeds: &seeds,
             means: &means,
             decision,
         };

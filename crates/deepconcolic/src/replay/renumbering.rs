@@ -87,6 +87,7 @@ impl Renumbering {
     /// A suite as the other model takes it.
     pub fn suite(&self, mut suite: SuiteTable, elements: usize) -> SuiteTable {
         suite.x = self.inputs(suite.x, elements);
+        suite.unmeasured = self.inputs(suite.unmeasured, elements);
         suite
     }
 

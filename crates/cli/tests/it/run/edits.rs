@@ -9,7 +9,7 @@ use deepconcolic_dataset::arrays::{Element, NpzReader};
 use deepconcolic_dataset::write::NpzWriter;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, change, check, count};
+use super::bed::{Bed, IMAGES, Left, PIXELS, TABLE, assert_says, change, check, count, replay};
 
 /// A run with adversarial tests on a grid, and no proofs.
 const NEURONS: [&str; 9] = [
@@ -526,5 +526,29 @@ fn a_random_edit_is_noticed_or_of_what_is_not_verified() {
             assert!(code == 1 || code == 2 || excused, "{file}: {what}: {text}");
             run.restore();
         }
+    }
+}
+
+#[test]
+fn a_run_that_had_no_time_for_all_seeds_can_be_checked_and_replayed() {
+    let bed = Bed::new();
+    for criterion in ["nc", "ssc", "safety", "kmnc"] {
+        let few = [
+            "--criterion",
+            criterion,
+            "--seeds",
+            "90",
+            "--max-executions",
+            "100",
+        ];
+        let run = bed.run(criterion, IMAGES, &few);
+        let mut suite = NpzReader::open(&run.0.join("suite.npz")).unwrap();
+        let unmeasured = suite.read::<f32>("unmeasured").unwrap().values;
+        assert!(!unmeasured.is_empty() && unmeasured.len() % PIXELS == 0);
+        let (code, text) = replay(&run, &[]);
+        assert_eq!(code, 0, "{text}");
+        let edited = Edited::new(run);
+        change(&edited.run, "suite.npz", "unmeasured", |x| x[5] += 0.25);
+        edited.noticed("a seed that was not run", &["settings.seed_values"]);
     }
 }
