@@ -567,7 +567,7 @@ fn pair_map(map: &PairMap) -> Markup {
     let binned = map.room() > 1;
     html! {
         figure {
-            h3 { (map.before) " → " (map.layer) }
+            h3 { @if let Some(criterion) = &map.criterion { (criterion) ": " } (map.before) " → " (map.layer) }
             div class="scroll" { (drawing.draw()) }
             figcaption {
                 (plural(map.neurons.0, "condition", "conditions")) ", " (plural(map.neurons.1, "decision", "decisions")) ": "

@@ -1,6 +1,6 @@
 //! Requirements that are shown one by one: those of a file and of regions by name, those of neurons where they are few.
 
-use deepconcolic::{Polarity, SavedRun, State};
+use deepconcolic::{Polarity, SavedRun, State, is_about_pairs};
 
 /// Most requirements that have a row of their own.
 pub const MOST: usize = 2000;
@@ -77,7 +77,7 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
     let table = &run.requirements;
     let groups = &run.summary.rows;
     let has_names = groups.iter().any(|group| !group.asked.is_empty());
-    if groups.is_empty() || (table.state.len() > MOST && !has_names) {
+    if groups.is_empty() || (table.pair_rows().start > MOST && !has_names) {
         return Vec::new();
     }
     let mut named = Vec::new();
@@ -126,10 +126,13 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
     named
 }
 
-/// The criterion of a group, where a run has several: each has a group for every layer that it counts.
+/// The criterion of a group, where a run has several: each has a group for every layer that it counts, but those about
+/// pairs of neurons, whose rows say for themselves what they are.
 fn criterion_of(run: &SavedRun, group: usize) -> Option<&str> {
     let mut end = 0;
-    run.summary.criteria.iter().find_map(|criterion| {
+    let criteria = run.summary.criteria.iter();
+    let mut with_groups = criteria.filter(|criterion| !is_about_pairs(&criterion.criterion));
+    with_groups.find_map(|criterion| {
         end += criterion.layers.len();
         (group < end).then_some(criterion.criterion.as_str())
     })

@@ -1,13 +1,15 @@
 //! Pairs of neurons: conditions by decisions, in bins where there are many.
 
 use deepconcolic::{SavedRun, State};
-use deepconcolic_record::{FIRST_HIDDEN, PairColumns};
+use deepconcolic_record::PairRow;
 
 /// Most bins along each side.
 const BINS: usize = 100;
 
 /// The pairs of two layers.
 pub struct PairMap {
+    /// The criterion, where there are several.
+    pub criterion: Option<String>,
     /// The condition's layer.
     pub before: String,
     /// The decision's.
@@ -24,44 +26,41 @@ pub struct PairMap {
     pub impossible: usize,
 }
 
-/// Every two layers that pairs were written of.
+type Pair = (usize, usize);
+/// A criterion by its number, and the two layers.
+type Key = (Option<usize>, Pair);
+
+/// Every two layers that pairs were written of, criterion by criterion.
 pub fn of(run: &SavedRun) -> Vec<PairMap> {
     let Some(columns) = &run.requirements.pairs else {
         return Vec::new();
     };
-    let mut maps: Vec<((usize, usize), PairMap)> = Vec::new();
-    for row in 0..run.requirements.state.len() {
-        let Some((layers, pair)) = numbers(columns, row) else {
+    let mut maps: Vec<(Key, PairMap)> = Vec::new();
+    for (number, row) in run.requirements.pair_rows().enumerate() {
+        let Some(pair) = columns.get(number) else {
             continue;
         };
-        let at = match maps.iter().position(|(known, _)| *known == layers) {
+        let key = (pair.criterion, pair.layers);
+        let at = match maps.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
-            None => match empty(run, layers) {
+            None => match empty(run, &pair) {
                 Some(map) => {
-                    maps.push((layers, map));
+                    maps.push((key, map));
                     maps.len() - 1
                 }
                 None => continue,
             },
         };
-        maps[at].1.enter(pair, run.requirements.state[row]);
+        maps[at].1.enter(pair.neurons, run.requirements.state[row]);
     }
-    maps.sort_by_key(|(layers, _)| *layers);
+    maps.sort_by_key(|(key, _)| *key);
     maps.into_iter().map(|(_, map)| map).collect()
 }
 
-type Pair = (usize, usize);
-
-fn numbers(columns: &PairColumns, row: usize) -> Option<(Pair, Pair)> {
-    let number = |column: &[i32]| usize::try_from(*column.get(row)?).ok();
-    let hidden = |column: &[i32]| number(column)?.checked_sub(FIRST_HIDDEN);
-    Some((
-        (hidden(&columns.layer)?, hidden(&columns.layer2)?),
-        (number(&columns.i)?, number(&columns.j)?),
-    ))
-}
-
-fn empty(run: &SavedRun, (before, layer): Pair) -> Option<PairMap> {
+fn empty(run: &SavedRun, pair: &PairRow) -> Option<PairMap> {
+    let (before, layer) = pair.layers;
+    let criteria = &run.summary.criteria;
+    let criterion = pair.criterion.and_then(|number| criteria.get(number));
     let names = &run.summary.model.layers;
     let shapes = &run.settings.shapes.as_ref()?.layers;
     let neurons = |layer: usize| {
@@ -74,6 +73,7 @@ fn empty(run: &SavedRun, (before, layer): Pair) -> Option<PairMap> {
     let (conditions, decisions) = (neurons(before)?, neurons(layer)?);
     let bins = (decisions.min(BINS), conditions.min(BINS));
     Some(PairMap {
+        criterion: criterion.map(|criterion| criterion.criterion.clone()),
         before: names.get(before)?.clone(),
         layer: names.get(layer)?.clone(),
         neurons: (conditions, decisions),
