@@ -223,12 +223,9 @@ impl Campaign {
         limits: &Limits<'_>,
     ) -> Result<Self, String> {
         let family = subject.family.as_ref();
+        strategy.can_search(family)?;
         match strategy {
-            _ if family.ratios().is_some() => {}
-            Strategy::Cascade if family.has_only_pairs() => {}
-            Strategy::Paper | Strategy::Random | Strategy::Published if family.has_pairs() => {
-                return Err("pairs of neurons are searched by the cascade only".into());
-            }
+            _ if family.ratios().is_some() || family.has_only_pairs() => {}
             Strategy::Published => stages::can_be_published(&subject)?,
             _ => {
                 family.guide()?;

@@ -42,6 +42,16 @@ pub enum Strategy {
     Published,
 }
 
+impl Strategy {
+    /// Whether it can search for all that a family asks; or why not.
+    pub fn can_search(self, family: &dyn Family) -> Result<(), String> {
+        if self != Self::Cascade && family.has_pairs() {
+            return Err("pairs of neurons are searched by the cascade only".into());
+        }
+        Ok(())
+    }
+}
+
 /// What stages look at.
 pub(crate) struct StageSetting<'a> {
     pub context: AscentContext<'a>,

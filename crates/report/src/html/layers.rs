@@ -7,7 +7,7 @@ use deepconcolic::State;
 use deepconcolic_record::{CriterionSummary, LayerSummary};
 use maud::{Markup, html};
 
-use super::index::names;
+use super::accounts::GOAL;
 use super::number::{count, percent, plural, short};
 use super::page::{Links, Page};
 use super::svg::{Cell, CellMap};
@@ -41,7 +41,8 @@ pub fn pages(view: &View, links: &Links<'_>) -> Vec<Page> {
 
 fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Links<'_>) -> Markup {
     let s = &layer.summary;
-    let words = names(view);
+    // What is asked of neurons are goals, also beside criteria that are properties.
+    let words = GOAL;
     let (height, width, maps) = neurons.size;
     let block = block(neurons.size);
     html! {
@@ -50,7 +51,7 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
             @if let Some(before) = other(view, number.checked_sub(1)) { " · " a href=(links.page(&before.page)) rel="prev" { "← " (before.summary.name) } }
             @if let Some(next) = other(view, number.checked_add(1)) { " · " a href=(links.page(&next.page)) rel="next" { (next.summary.name) " →" } }
         }
-        h1 { (s.name) span class="criterion" { (view.run.summary.criterion) } }
+        h1 { (s.name) span class="criterion" { (view.run.summary.criterion.replace(',', ", ")) } }
         @for (criterion, s) in accounts(view, layer) {
             p class="headline" {
                 @if let Some(criterion) = criterion { (criterion) ": " }
@@ -251,7 +252,7 @@ fn key(view: &View, neurons: &Neurons, neuron: usize, state: NeuronState) -> Opt
 }
 
 fn words(view: &View, shown: Shown) -> (String, String) {
-    let names = names(view);
+    let names = GOAL;
     match shown {
         Shown::Test(test) => {
             let seeds = view.run.suite.seeds();

@@ -102,9 +102,51 @@ impl PairMap {
         }
     }
 
-    /// Pairs in a bin, if every condition were connected to every decision.
+    /// So many pairs as a share of a bin, were every condition connected to every decision.
+    pub fn density(&self, bin: usize, pairs: usize) -> f64 {
+        let (across, down) = self.bins;
+        // The neurons of a bin are those that `enter` puts there.
+        let neurons = |at: usize, bins: usize, all: usize| {
+            ((at + 1) * all).div_ceil(bins) - (at * all).div_ceil(bins)
+        };
+        let decisions = neurons(bin % across, across, self.neurons.1);
+        let conditions = neurons(bin / across, down, self.neurons.0);
+        pairs as f64 / (decisions * conditions).max(1) as f64
+    }
+
+    /// Pairs in a bin at most, if every condition were connected to every decision.
     pub fn room(&self) -> usize {
         let (across, down) = self.bins;
         self.neurons.1.div_ceil(across) * self.neurons.0.div_ceil(down)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_of_any_size_that_are_covered_whole_are_equally_dense() {
+        let (conditions, decisions) = (7, 5);
+        let mut map = PairMap {
+            criterion: None,
+            before: "a".into(),
+            layer: "b".into(),
+            neurons: (conditions, decisions),
+            bins: (2, 3),
+            counts: vec![(0, 0); 6],
+            met: 0,
+            impossible: 0,
+        };
+        for condition in 0..conditions {
+            for decision in 0..decisions {
+                map.enter((condition, decision), State::Covered as u8);
+            }
+        }
+        assert_eq!(map.met, conditions * decisions);
+        for (bin, &(met, _)) in map.counts.iter().enumerate() {
+            assert!(met <= map.room());
+            assert!((map.density(bin, met) - 1.0).abs() < 1e-12, "{bin}: {met}");
+        }
     }
 }
