@@ -288,9 +288,10 @@ impl RequirementTable {
             bound: self.bound.pick(from),
             certificate: self.certificate.pick(from),
             pairs: self.pairs.as_ref().map(|columns| PairColumns {
-                criterion: match columns.criterion.is_empty() {
-                    true => Vec::new(),
-                    false => pick(&columns.criterion, &pairs),
+                criterion: if columns.criterion.is_empty() {
+                    Vec::new()
+                } else {
+                    pick(&columns.criterion, &pairs)
                 },
                 layer: pick(&columns.layer, &pairs),
                 i: pick(&columns.i, &pairs),
@@ -445,9 +446,10 @@ impl PairColumns {
         let number = |column: &[i32]| usize::try_from(*column.get(at)?).ok();
         let hidden = |column: &[i32]| number(column)?.checked_sub(FIRST_HIDDEN);
         Some(PairRow {
-            criterion: match self.criterion.is_empty() {
-                true => None,
-                false => Some(number(&self.criterion)?),
+            criterion: if self.criterion.is_empty() {
+                None
+            } else {
+                Some(number(&self.criterion)?)
             },
             layers: (hidden(&self.layer)?, hidden(&self.layer2)?),
             neurons: (number(&self.i)?, number(&self.j)?),

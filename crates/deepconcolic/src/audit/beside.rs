@@ -1,5 +1,6 @@
 //! What lies beside the suite: adversarial tests and their pictures, nearest witnesses, what is seen of neurons, the profile.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -299,7 +300,9 @@ pub fn neurons(opened: &Opened, audit: &Audit, report: &mut RunFindings) {
             ("low", &claimed.low, &seen.low),
             ("high", &claimed.high, &seen.high),
         ] {
-            let wrong = claimed.iter().zip(seen).position(|(a, b)| a != b);
+            // Zero has two signs, and which is the least is nobody's business.
+            let differs = |(a, b): (&f32, &f32)| a.partial_cmp(b) != Some(Ordering::Equal);
+            let wrong = claimed.iter().zip(seen).position(differs);
             if let Some(neuron) = wrong {
                 let field = format!("{name}:{neuron}: {column}");
                 report.differs(FILE, field, claimed[neuron], seen[neuron]);

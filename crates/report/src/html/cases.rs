@@ -1,7 +1,6 @@
 //! What a build server is told, case by case: the requirements, one by one or a layer at a time where they are too many;
 //! gates; adversarial inputs. Forms of it are `junit.rs` and `sarif.rs`.
 
-use deepconcolic::is_about_pairs;
 use deepconcolic_record::{CriterionSummary, LayerSummary};
 
 use super::index::words_of;
@@ -47,8 +46,11 @@ pub fn cases(view: &View) -> Vec<Case> {
         let layers = view.layers.iter();
         cases.extend(layers.map(|l| layer(view, class, is_property, &l.summary)));
     }
-    // Pairs of neurons have no cases of their own, however few there are.
-    let by_layer = |c: &&CriterionSummary| view.named.is_empty() || is_about_pairs(&c.criterion);
+    // Pairs of neurons have no cases of their own, and of many requirements only those with names have.
+    let by_layer = |c: &&CriterionSummary| {
+        let mut named = view.named.iter();
+        !named.any(|named| named.criterion.as_deref() == Some(c.criterion.as_str()))
+    };
     for criterion in criteria.iter().filter(by_layer) {
         let (class, is_property) = (&criterion.criterion, criterion.properties.is_some());
         let layers = criterion.layers.iter();
@@ -81,7 +83,7 @@ fn requirement(view: &View, named: &Named) -> Case {
         Verdict::Open => Outcome::Skipped("open: neither a test nor a proof was found".into()),
     };
     Case {
-        class: view.run.summary.criterion.clone(),
+        class: (named.criterion.clone()).unwrap_or_else(|| view.run.summary.criterion.clone()),
         name: named.name.clone(),
         outcome,
     }

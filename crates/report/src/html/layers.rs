@@ -211,9 +211,10 @@ fn seen_of(neurons: &Neurons, numbers: &[usize]) -> (f32, f32) {
 
 /// A value of u in four digits; a dash where no test has shown one.
 fn value(u: f32) -> String {
-    match u.is_finite() {
-        true => short(f64::from(u)),
-        false => "–".into(),
+    if u.is_finite() {
+        short(f64::from(u))
+    } else {
+        "–".into()
     }
 }
 

@@ -319,11 +319,14 @@ fn ranges_of_neurons_are_those_of_the_saved_suite() {
     assert!(eval.output().unwrap().status.success());
     let u = read_npy::<f32>(&bed.path("u.npy")).unwrap();
     let neurons = usize::try_from(count[0]).unwrap();
-    for neuron in 0..neurons {
+    let seen = |neuron: usize| {
         let of = || u.values.iter().skip(neuron).step_by(neurons).copied();
-        assert_eq!(of().fold(f32::INFINITY, f32::min), low[neuron]);
-        assert_eq!(of().fold(f32::NEG_INFINITY, f32::max), high[neuron]);
-    }
+        let low = of().fold(f32::INFINITY, f32::min);
+        (low, of().fold(f32::NEG_INFINITY, f32::max))
+    };
+    let shown: Vec<(f32, f32)> = (0..neurons).map(seen).collect();
+    let ends = low.into_iter().zip(high).take(neurons);
+    assert_eq!(shown, ends.collect::<Vec<_>>());
     run.forge("neurons.npz", "high", |high| high[1] += 1.0);
     run.noticed("a range", &["neurons.npz", ":1: high: claimed"]);
     run.forge("neurons.npz", "layer", |layer| layer[0] += 1.0);

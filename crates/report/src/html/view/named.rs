@@ -56,6 +56,8 @@ impl Verdict {
 
 /// One requirement.
 pub struct Named {
+    /// Its criterion, where there are several.
+    pub criterion: Option<String>,
     /// What it is called.
     pub name: String,
     /// Its row in the table.
@@ -76,13 +78,15 @@ pub struct Named {
 pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
     let table = &run.requirements;
     let groups = &run.summary.rows;
-    let has_names = groups.iter().any(|group| !group.asked.is_empty());
-    if groups.is_empty() || (table.pair_rows().start > MOST && !has_names) {
-        return Vec::new();
-    }
+    // Of many, those that have names.
+    let are_few = table.pair_rows().start <= MOST;
     let mut named = Vec::new();
     let mut first = 0_usize;
     for (number, group) in groups.iter().enumerate() {
+        if !are_few && group.asked.is_empty() {
+            first = first.saturating_add(group.rows);
+            continue;
+        }
         let criterion = criterion_of(run, number);
         let neurons = each_of(run, group.layer.as_deref(), group.rows);
         for at in 0..group.rows.min(MOST) {
@@ -112,6 +116,7 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
                 continue;
             };
             named.push(Named {
+                criterion: criterion.map(str::to_owned),
                 name,
                 row,
                 verdict,
