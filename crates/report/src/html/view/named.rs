@@ -96,7 +96,12 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
             };
             let asked = group.asked.get(at);
             let name = match (asked, &group.layer) {
-                (Some(asked), _) => region_name(run, &asked.name),
+                (Some(asked), _) => {
+                    // Of several criteria, each names its requirements with its own name first.
+                    let prefix = criterion.map(|criterion| format!("{criterion} "));
+                    let name = prefix.and_then(|prefix| asked.name.strip_prefix(&prefix));
+                    region_name(run, name.unwrap_or(&asked.name))
+                }
                 (None, Some(layer)) => match at / neurons {
                     neuron if neurons == 1 => format!("{layer}:{neuron}"),
                     neuron => format!("{layer}:{neuron} part {}", at % neurons),
