@@ -27,7 +27,7 @@ use crate::limits::{Limits, Passes};
 use crate::portion;
 use crate::provenance::{Provenance, Stage};
 use crate::ranking::Ranking;
-use crate::stages::{self, Strategy};
+use crate::stages::{self, OpenCount, Strategy};
 use crate::steepest::Steepest;
 use crate::suite::{Seeds, Suite};
 
@@ -57,12 +57,18 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What steers a search towards requirements on one input; none for pairs of neurons.
+    /// What steers a search towards requirements on one input; none where all are pairs of neurons.
     fn guide(&self) -> Option<&dyn Guide> {
-        match self.family.pairs() {
-            None => self.family.guide().ok(),
-            Some(_) => None,
-        }
+        self.family.guide().ok()
+    }
+
+    /// Of sets, group by group, what is asked of one input: pairs of neurons are left out.
+    fn without_pairs(&self, sets: &[BitSet]) -> Vec<BitSet> {
+        let of_group = |(group, set): (usize, &BitSet)| match self.family.pairs(group) {
+            Some(_) => BitSet::new(set.len()),
+            None => set.clone(),
+        };
+        sets.iter().enumerate().map(of_group).collect()
     }
 }
 
@@ -216,15 +222,13 @@ impl Campaign {
         sampled: usize,
         limits: &Limits<'_>,
     ) -> Result<Self, String> {
-        match (subject.family.pairs(), strategy) {
-            _ if subject.family.ratios().is_some() => {}
-            (None, Strategy::Published) => stages::can_be_published(&subject)?,
-            (None, _) => {
-                subject.family.guide()?;
-            }
-            (Some(_), Strategy::Cascade) => {}
-            (Some(_), _) => {
-                return Err("pairs of neurons are searched by the cascade only".into());
+        let family = subject.family.as_ref();
+        strategy.can_search(family)?;
+        match strategy {
+            _ if family.ratios().is_some() || family.has_only_pairs() => {}
+            Strategy::Published => stages::can_be_published(&subject)?,
+            _ => {
+                family.guide()?;
             }
         }
         let family = Arc::clone(&subject.family);
@@ -250,7 +254,8 @@ impl Campaign {
         campaign.measure(limits);
         campaign.progress.charge(campaign.passes.total());
         if let Some(guide) = campaign.subject.guide() {
-            campaign.ranking = Ranking::new(guide, campaign.ledger.open());
+            let open = campaign.subject.without_pairs(campaign.ledger.open());
+            campaign.ranking = Ranking::new(guide, &open);
         }
         campaign.fresh = campaign.suite.len();
         Ok(campaign)
@@ -451,12 +456,24 @@ impl Campaign {
 
     /// The stage that works next, if any is left.
     pub fn stage(&self) -> Option<Stage> {
-        let open = self.ledger.open_count();
-        if open == 0 {
+        let open = self.open_count();
+        if open == OpenCount::default() {
             return None;
         }
         let stage = self.progress.stage(self.strategy, open)?;
         (stage != Stage::Symbolic || !self.holding).then_some(stage)
+    }
+
+    /// What is open of one input, and of pairs of neurons.
+    fn open_count(&self) -> OpenCount {
+        let mut open = OpenCount::default();
+        for (group, set) in self.ledger.open().iter().enumerate() {
+            match self.subject.family.pairs(group) {
+                Some(_) => open.pairs += set.count(),
+                None => open.single += set.count(),
+            }
+        }
+        open
     }
 
     /// Whether [`run`](Self::run) ends before the symbolic stage, so that proofs can take off its hands
@@ -533,13 +550,16 @@ impl Campaign {
         if is_ranked(stage) && limits.left(self.passes) <= self.fresh {
             return None;
         }
+        // Climbers and engines are sent for pairs by a stage of their own.
+        let is_mixed = self.subject.family.has_pairs() && self.subject.guide().is_some();
+        let single = (is_mixed && stage != Stage::Pairs)
+            .then(|| self.subject.without_pairs(self.ledger.open()));
         let context = AscentContext {
             network: &self.subject.network,
             family: self.subject.family.as_ref(),
-            // Climbers are not sent for pairs.
             guide: self.subject.guide().unwrap_or(&Nobody),
             means: &self.subject.means,
-            open: self.ledger.open(),
+            open: single.as_deref().unwrap_or(self.ledger.open()),
         };
         let mut passes = self.passes;
         if is_ranked(stage) {

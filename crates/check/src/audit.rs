@@ -55,6 +55,38 @@ impl ShownBy {
     }
 }
 
+/// The least and the largest u that tests show of each neuron of a hidden layer, numbered from 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenLayer {
+    /// The layer.
+    pub layer: usize,
+    /// The least u of each neuron.
+    pub low: Vec<f32>,
+    /// The largest.
+    pub high: Vec<f32>,
+}
+
+impl SeenLayer {
+    fn nothing(layer: usize, neurons: usize) -> Self {
+        Self {
+            layer,
+            low: vec![f32::INFINITY; neurons],
+            high: vec![f32::NEG_INFINITY; neurons],
+        }
+    }
+
+    /// Takes values in, a test after the other.
+    fn observe(&mut self, values: &[f32]) {
+        for test in values.chunks_exact(self.low.len().max(1)) {
+            let ends = self.low.iter_mut().zip(&mut self.high);
+            for ((low, high), &u) in ends.zip(test) {
+                *low = low.min(u);
+                *high = high.max(u);
+            }
+        }
+    }
+}
+
 /// What a suite shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
@@ -67,6 +99,8 @@ pub struct Audit {
     pub witnesses: Vec<ShownBy>,
     /// What the network says of each test.
     pub predictions: Vec<Prediction>,
+    /// What all tests show of the layers that requirements look at before their activation, in the order of the layers.
+    pub seen: Vec<SeenLayer>,
 }
 
 impl Audit {
@@ -86,6 +120,7 @@ struct Tests<'a> {
     inputs: &'a [f32],
     each: usize,
     predictions: Vec<Option<Prediction>>,
+    seen: Vec<SeenLayer>,
 }
 
 impl<'a> Tests<'a> {
@@ -158,24 +193,27 @@ impl Witnesses<'_> {
             witnesses: required.iter().map(|g| ShownBy::nothing(g.len())).collect(),
             uncovered: required,
         };
-        let mut tally = self.family.tally();
         let each = self.network.input_elements().max(1);
         let tests = Tests {
             inputs,
             each,
             predictions: vec![None; inputs.len() / each],
+            seen: self.looked_at(),
         };
-        let (counting, predictions) = self.run_all(tests, tally.as_mut(), &mut books);
+        let count = tests.predictions.len();
+        let mut tally = self
+            .family
+            .tally_of(&|group| self.is_compared(group, count));
+        let (counting, predictions, seen) = self.run_all(tests, tally.as_mut(), &mut books);
         let rows = |numbers: &[usize]| -> Vec<f32> {
             let row = |&n: &usize| &inputs[counting[n] * each..(counting[n] + 1) * each];
             numbers.iter().flat_map(row).copied().collect()
         };
-        let together = match self.family.pairs() {
-            Some(_) => {
-                let all: Vec<usize> = (0..counting.len()).collect();
-                Together::of(self.space, self.seeds, &rows(&all))
-            }
-            None => Together::any(),
+        let together = if self.family.has_pairs() {
+            let all: Vec<usize> = (0..counting.len()).collect();
+            Together::of(self.space, self.seeds, &rows(&all))
+        } else {
+            Together::any()
         };
         let rerun = |numbers: &[usize], points: &[Point]| {
             let pass = Pass::keep(points.iter().copied());
@@ -208,18 +246,36 @@ impl Witnesses<'_> {
             fragile,
             witnesses: books.witnesses,
             predictions,
+            seen,
         })
+    }
+
+    /// The layers whose u is looked at, of which nothing is seen yet.
+    fn looked_at(&self) -> Vec<SeenLayer> {
+        let points = self.family.points().into_iter();
+        let layers = points.filter_map(|point| match point {
+            Point::Pre(layer) => Some(layer),
+            _ => None,
+        });
+        let mut layers: Vec<usize> = layers.collect();
+        layers.sort_unstable();
+        layers.dedup();
+        let seen = |layer: usize| {
+            let neurons = self.network.layers()[layer].neurons();
+            SeenLayer::nothing(layer, neurons)
+        };
+        layers.into_iter().map(seen).collect()
     }
 
     /// Runs every test. What lies in the search region is counted, as a whole and test by test; a seed
     /// outside the boxes of a region has an answer and counts for nothing. Returns the numbers of the
-    /// tests that count, and all answers.
+    /// tests that count, all answers, and what is seen of neurons.
     fn run_all(
         &self,
         mut tests: Tests<'_>,
         tally: &mut dyn Tally,
         books: &mut Books,
-    ) -> (Vec<usize>, Vec<Prediction>) {
+    ) -> (Vec<usize>, Vec<Prediction>, Vec<SeenLayer>) {
         let all = 0..tests.predictions.len();
         let (counting, others): (Vec<usize>, Vec<usize>) =
             all.partition(|&test| self.space.has(tests.input(test)));
@@ -227,7 +283,6 @@ impl Witnesses<'_> {
         if !points.contains(&Point::Logits) {
             points.push(Point::Logits);
         }
-        let compares = self.compares(tests.predictions.len());
         let pass = Pass::keep(points);
         let mut trace = Trace::default();
         for (numbers, counts) in [(&counting, true), (&others, false)] {
@@ -238,7 +293,10 @@ impl Witnesses<'_> {
                     .copied()
                     .collect();
                 self.network.forward_into(&inputs, &pass, &mut trace);
-                if counts && compares {
+                for seen in &mut tests.seen {
+                    seen.observe(trace.get(Point::Pre(seen.layer)));
+                }
+                if counts {
                     tally.observe(&trace);
                 }
                 let view = |sample: usize| SampleView {
@@ -257,17 +315,17 @@ impl Witnesses<'_> {
         }
         // Every test is in one of the two lists.
         let predictions = tests.predictions.into_iter().flatten().collect();
-        (counting, predictions)
+        (counting, predictions, tests.seen)
     }
 
-    /// Whether a suite of so many tests is counted as a whole. If not, only what is claimed counts.
-    fn compares(&self, tests: usize) -> bool {
+    /// Whether a group is counted over a suite of so many tests as a whole. If not, only what is claimed counts.
+    fn is_compared(&self, group: usize, tests: usize) -> bool {
         // A ratio counts as it is certain, which is not how data are counted.
         if self.family.ratios().is_some() {
             return false;
         }
         let signs = (Change::Sign, Change::Sign);
-        let pairs = self.family.pairs();
+        let pairs = self.family.pairs(group);
         pairs.is_none_or(|pairs| pairs.changes() == signs) || tests <= COMPARED
     }
 
@@ -347,11 +405,11 @@ impl Witnesses<'_> {
         shown_by: &dyn Fn(usize, usize) -> Option<(usize, usize)>,
         books: &mut Books,
     ) -> Result<(), String> {
-        if self.guide.is_some() {
-            return Ok(());
-        }
         let mut found = Vec::new();
         for (group, covered) in covered.iter().enumerate() {
+            if self.guide.is_some() && self.family.pairs(group).is_none() {
+                continue;
+            }
             for slot in covered.iter() {
                 if books.uncovered[group].contains(slot)
                     && let Some((first, second)) = shown_by(group, slot)

@@ -33,6 +33,11 @@ pub trait Criterion: Sync {
         Polarity::Goal
     }
 
+    /// Whether its requirements are pairs of neurons.
+    fn is_about_pairs(&self) -> bool {
+        false
+    }
+
     /// Its requirements for a network, or why there are none.
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String>;
 }
@@ -105,15 +110,26 @@ pub trait Family: Send + Sync {
 
     /// What one requirement asks of inputs, for those who search and judge them.
     fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {
-        match self.pairs() {
+        match self.pairs(group) {
             Some(pairs) => Ok(Objective::PairOfChanges(pairs.requirement(group, slot))),
             None => Ok(Objective::of(&self.requirement(group, slot)?)),
         }
     }
 
-    /// The pairs of neurons that its slots stand for, if it is a family of pairs.
-    fn pairs(&self) -> Option<&dyn Pairs> {
+    /// The pairs of neurons that the slots of a group stand for, if it is a group of pairs; groups have the same
+    /// numbers there.
+    fn pairs(&self, _group: usize) -> Option<&dyn Pairs> {
         None
+    }
+
+    /// Whether some group is one of pairs.
+    fn has_pairs(&self) -> bool {
+        (0..self.groups().len()).any(|group| self.pairs(group).is_some())
+    }
+
+    /// Whether every group is one of pairs.
+    fn has_only_pairs(&self) -> bool {
+        (0..self.groups().len()).all(|group| self.pairs(group).is_some())
     }
 
     /// What its slots ask about ratios, if it is a family of ratios; it then has one group.
@@ -127,12 +143,21 @@ pub trait Family: Send + Sync {
     /// An empty suite's measurement.
     fn tally(&self) -> Box<dyn Tally + '_>;
 
-    /// What steers a search towards its requirements, or why they cannot be searched for this way.
+    /// The same of those groups that are counted; of a criterion that has others nothing is.
+    fn tally_of(&self, is_counted: &dyn Fn(usize) -> bool) -> Box<dyn Tally + '_> {
+        if (0..self.groups().len()).all(is_counted) {
+            self.tally()
+        } else {
+            Box::new(Uncounted::of(self.groups()))
+        }
+    }
+
+    /// What steers a search towards its requirements on one input, or why they cannot be searched for this way.
     fn guide(&self) -> Result<&dyn Guide, String>;
 
     /// How many inputs a requirement speaks of.
-    fn inputs(&self, _group: usize, _slot: usize) -> Inputs {
-        match (self.pairs(), self.ratios()) {
+    fn inputs(&self, group: usize, _slot: usize) -> Inputs {
+        match (self.pairs(group), self.ratios()) {
             (None, None) => Inputs::One,
             _ => Inputs::Two,
         }
@@ -205,5 +230,27 @@ pub trait Tally: Send {
     /// Two tests that cover a slot together, once a suite is decided; for one-input requirements none.
     fn shown_by(&self, _group: usize, _slot: usize) -> Option<(usize, usize)> {
         None
+    }
+}
+
+/// What is counted of a suite whose tests are not compared: nothing.
+struct Uncounted {
+    covered: Vec<BitSet>,
+}
+
+impl Uncounted {
+    fn of(groups: &[Group]) -> Self {
+        let nothing = |group: &Group| BitSet::new(group.slots());
+        Self {
+            covered: groups.iter().map(nothing).collect(),
+        }
+    }
+}
+
+impl Tally for Uncounted {
+    fn observe(&mut self, _trace: &Trace<f32>) {}
+
+    fn covered(&self) -> &[BitSet] {
+        &self.covered
     }
 }

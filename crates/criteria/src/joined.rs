@@ -5,44 +5,92 @@ use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point, Seed, Trace};
 
 use crate::criterion::Rerun;
-use crate::{Clearance, Confinement, Family, Group, Guide, Objective, SampleView, Sections, Tally};
+use crate::{
+    Change, Clearance, Confinement, Family, Group, Guide, Objective, PairRequirement, Pairs,
+    SampleView, Sections, Tally,
+};
 
-/// Several families of requirements on one input.
+/// Several families of requirements, on one input or on pairs of neurons.
 pub struct Joined {
-    families: Vec<(&'static str, Box<dyn Family>)>,
+    members: Vec<Member>,
     groups: Vec<Group>,
     /// The first group of each family.
     starts: Vec<usize>,
 }
 
+/// One of several families.
+struct Member {
+    /// The name of its criterion.
+    name: &'static str,
+    family: Box<dyn Family>,
+    /// Its first group among those of all.
+    start: usize,
+}
+
+impl Member {
+    /// Its pairs, and the number that a group of all has in it.
+    fn pairs_of(&self, group: usize) -> (&dyn Pairs, usize) {
+        let own = group - self.start;
+        let pairs = self.family.pairs(own);
+        (
+            pairs.expect("`Joined::pairs` gives members with pairs only"),
+            own,
+        )
+    }
+
+    /// Of what there is for each group of all, its own part.
+    fn part<'p, T>(&self, all: &'p [T]) -> &'p [T] {
+        &all[self.start..self.start + self.family.groups().len()]
+    }
+}
+
 impl Joined {
     /// Families with the names of their criteria; or why they cannot be one.
     pub fn new(families: Vec<(&'static str, Box<dyn Family>)>) -> Result<Self, String> {
-        for (name, family) in &families {
-            if family.pairs().is_some() || family.ratios().is_some() {
+        let mut joined = Self {
+            members: Vec::new(),
+            groups: Vec::new(),
+            starts: Vec::new(),
+        };
+        for (name, family) in families {
+            if family.ratios().is_some() {
                 return Err(format!(
-                    "{name} is about two inputs, and has a run of its own; criteria that look at one input can share one"
+                    "{name} has a run of its own: its search draws steep pairs until the limits, and what comes of it are \
+                     slopes and not counts; all other criteria can share one"
                 ));
             }
+            let start = joined.groups.len();
+            joined.starts.push(start);
+            joined.groups.extend_from_slice(family.groups());
+            joined.members.push(Member {
+                name,
+                family,
+                start,
+            });
         }
-        let mut starts = Vec::new();
-        let mut groups = Vec::new();
-        for (_, family) in &families {
-            starts.push(groups.len());
-            groups.extend_from_slice(family.groups());
-        }
-        Ok(Self {
-            families,
-            groups,
-            starts,
-        })
+        Ok(joined)
+    }
+
+    /// The family that a group belongs to.
+    fn member(&self, group: usize) -> &Member {
+        let number = self.starts.partition_point(|&start| start <= group) - 1;
+        &self.members[number]
     }
 
     /// The family that a group belongs to, and the number that the group has there.
-    fn find(&self, group: usize) -> (&'static str, &dyn Family, usize) {
-        let number = self.starts.partition_point(|&start| start <= group) - 1;
-        let (name, family) = &self.families[number];
-        (name, family.as_ref(), group - self.starts[number])
+    fn find(&self, group: usize) -> (&dyn Family, usize) {
+        let member = self.member(group);
+        (member.family.as_ref(), group - member.start)
+    }
+
+    fn joined_tally<'f>(&'f self, tallies: Vec<Box<dyn Tally + 'f>>) -> Box<dyn Tally + 'f> {
+        let mut tally = JoinedTally {
+            tallies,
+            covered: Vec::new(),
+            starts: &self.starts,
+        };
+        tally.gather();
+        Box::new(tally)
     }
 }
 
@@ -56,23 +104,34 @@ impl Family for Joined {
     }
 
     fn label(&self, group: usize, slot: usize) -> String {
-        let (name, family, group) = self.find(group);
+        let name = self.member(group).name;
+        let (family, group) = self.find(group);
         format!("{name} {}", family.label(group, slot))
     }
 
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.requirement(group, slot)
     }
 
     fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.objective(group, slot)
+    }
+
+    fn pairs(&self, group: usize) -> Option<&dyn Pairs> {
+        let member = self.member(group);
+        let pairs = member.family.pairs(group - member.start);
+        pairs.map(|_| member as &dyn Pairs)
     }
 
     fn points(&self) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
-        for point in self.families.iter().flat_map(|(_, family)| family.points()) {
+        for point in self
+            .members
+            .iter()
+            .flat_map(|member| member.family.points())
+        {
             if !points.contains(&point) {
                 points.push(point);
             }
@@ -81,41 +140,43 @@ impl Family for Joined {
     }
 
     fn tally(&self) -> Box<dyn Tally + '_> {
-        let tallies: Vec<_> = self
-            .families
-            .iter()
-            .map(|(_, family)| family.tally())
-            .collect();
-        let mut tally = JoinedTally {
-            tallies,
-            covered: Vec::new(),
-            starts: &self.starts,
-        };
-        tally.gather();
-        Box::new(tally)
+        let members = self.members.iter();
+        self.joined_tally(members.map(|member| member.family.tally()).collect())
     }
 
+    fn tally_of(&self, is_counted: &dyn Fn(usize) -> bool) -> Box<dyn Tally + '_> {
+        let mut tallies = Vec::new();
+        for Member { family, start, .. } in &self.members {
+            tallies.push(family.tally_of(&|group| is_counted(start + group)));
+        }
+        self.joined_tally(tallies)
+    }
+
+    /// Steers towards what is asked of one input; pairs of neurons are searched for otherwise.
     fn guide(&self) -> Result<&dyn Guide, String> {
-        for (name, family) in &self.families {
-            family.guide().map_err(|why| format!("{name}: {why}"))?;
+        for Member { name, family, .. } in &self.members {
+            if !family.has_pairs() {
+                family.guide().map_err(|why| format!("{name}: {why}"))?;
+            }
+        }
+        if self.has_only_pairs() {
+            return Err("all criteria ask for two inputs at once".into());
         }
         Ok(self)
     }
 
     fn inputs(&self, group: usize, slot: usize) -> Inputs {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.inputs(group, slot)
     }
 
     fn notes(&self) -> Vec<String> {
-        let notes = |(name, family): &(&'static str, Box<dyn Family>)| {
-            let name = *name;
-            family
-                .notes()
-                .into_iter()
-                .map(move |note| format!("{name}: {note}"))
+        let notes = |member: &Member| {
+            let name = member.name;
+            let notes = member.family.notes().into_iter();
+            notes.map(move |note| format!("{name}: {note}"))
         };
-        self.families.iter().flat_map(notes).collect()
+        self.members.iter().flat_map(notes).collect()
     }
 }
 
@@ -127,22 +188,21 @@ impl Guide for Joined {
         clearance: Clearance,
         into: &mut dyn FnMut(usize, usize),
     ) {
-        for ((_, family), &start) in self.families.iter().zip(&self.starts) {
-            let end = start + family.groups().len();
-            if let Ok(guide) = family.guide() {
-                let mut shifted = |group: usize, slot: usize| into(start + group, slot);
-                guide.met(look, &among[start..end], clearance, &mut shifted);
+        for member in &self.members {
+            if let Ok(guide) = member.family.guide() {
+                let mut shifted = |group: usize, slot: usize| into(member.start + group, slot);
+                guide.met(look, member.part(among), clearance, &mut shifted);
             }
         }
     }
 
     fn sections(&self, group: usize) -> Option<(Point, Sections<'_>)> {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.guide().ok()?.sections(group)
     }
 
     fn values(&self, look: SampleView<'_>, group: usize, slots: &[u32], out: &mut Vec<f32>) {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         if let Ok(guide) = family.guide() {
             guide.values(look, group, slots, out);
         }
@@ -156,7 +216,7 @@ impl Guide for Joined {
         enough: f32,
         seeds: &mut Vec<Seed<f32>>,
     ) -> f64 {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         match family.guide() {
             Ok(guide) => guide.pull(look, group, slots, enough, seeds),
             Err(_) => 0.0,
@@ -164,13 +224,54 @@ impl Guide for Joined {
     }
 
     fn confinement(&self, group: usize, slot: usize, turn: usize) -> Option<Confinement> {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.guide().ok()?.confinement(group, slot, turn)
     }
 
     fn refusal(&self, group: usize, slot: usize) -> Option<String> {
-        let (_, family, group) = self.find(group);
+        let (family, group) = self.find(group);
         family.guide().ok()?.refusal(group, slot)
+    }
+}
+
+impl Pairs for Member {
+    fn changes(&self) -> (Change, Change) {
+        self.pairs_of(self.start).0.changes()
+    }
+
+    fn layers(&self, group: usize) -> (usize, usize) {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.layers(group)
+    }
+
+    fn neurons(&self, group: usize, slot: usize) -> (usize, usize) {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.neurons(group, slot)
+    }
+
+    fn each_pair(
+        &self,
+        group: usize,
+        slots: &BitSet,
+        visit: &mut dyn FnMut(usize, (usize, usize)),
+    ) {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.each_pair(group, slots, visit);
+    }
+
+    fn requirement(&self, group: usize, slot: usize) -> PairRequirement {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.requirement(group, slot)
+    }
+
+    fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.alike(group, decision)
+    }
+
+    fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.slot(group, condition, decision)
     }
 }
 

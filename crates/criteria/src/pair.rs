@@ -157,7 +157,7 @@ impl Family for PairFamily {
         })
     }
 
-    fn pairs(&self) -> Option<&dyn Pairs> {
+    fn pairs(&self, _group: usize) -> Option<&dyn Pairs> {
         Some(self)
     }
 

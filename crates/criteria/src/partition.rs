@@ -134,8 +134,8 @@ impl Family for Part {
         self.family.objective(group, slot)
     }
 
-    fn pairs(&self) -> Option<&dyn Pairs> {
-        self.family.pairs()
+    fn pairs(&self, group: usize) -> Option<&dyn Pairs> {
+        self.family.pairs(group)
     }
 
     fn ratios(&self) -> Option<&dyn Ratios> {
@@ -148,6 +148,10 @@ impl Family for Part {
 
     fn tally(&self) -> Box<dyn Tally + '_> {
         self.family.tally()
+    }
+
+    fn tally_of(&self, is_counted: &dyn Fn(usize) -> bool) -> Box<dyn Tally + '_> {
+        self.family.tally_of(is_counted)
     }
 
     fn guide(&self) -> Result<&dyn Guide, String> {

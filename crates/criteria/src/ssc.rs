@@ -16,6 +16,10 @@ impl Criterion for Ssc {
         "per connected pair: between some two tests the sign of one neuron of a layer changes, no other sign of that layer does, and the sign of a connected neuron of the next layer changes"
     }
 
+    fn is_about_pairs(&self) -> bool {
+        true
+    }
+
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let family = PairFamily::new(setting, Change::Sign, Change::Sign)?;
         Ok(Box::new(family))

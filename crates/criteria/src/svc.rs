@@ -17,6 +17,10 @@ impl Criterion for Svc {
         "per connected pair: between some two tests the sign of one neuron of a layer changes, no other sign of that layer does, and the value of a connected neuron of the next layer changes but not its sign"
     }
 
+    fn is_about_pairs(&self) -> bool {
+        true
+    }
+
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String> {
         let sigma = setting.parameters.sigma.unwrap_or(Parameters::SIGMA);
         let family = PairFamily::new(setting, Change::Sign, Change::Value(sigma))?;

@@ -78,6 +78,11 @@ pub fn find(name: &str) -> Result<&'static dyn Criterion, Error> {
     })
 }
 
+/// Whether the requirements of the criterion of a name are pairs of neurons.
+pub fn is_about_pairs(name: &str) -> bool {
+    find(name).is_ok_and(Criterion::is_about_pairs)
+}
+
 /// The name that was probably meant, if one is near.
 pub fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
     let given = given.to_lowercase();

@@ -98,7 +98,7 @@ pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
     CoverageJob, CoverageReport, CriterionReport, LayerReport, RequirementReport, share,
 };
-pub use criterion::{find as find_criterion, nearest as nearest_name, polarity};
+pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
 pub use event::{Event, Progress};

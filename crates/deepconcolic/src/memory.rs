@@ -18,14 +18,15 @@ const RANKED_SECTION: u64 = 16;
 
 /// Bytes that a run keeps for the requirements of a family, at most.
 pub fn needed(family: &dyn Family, proofs: bool) -> u64 {
-    let guide = family.guide().ok().filter(|_| family.pairs().is_none());
+    let guide = family.guide().ok();
     let of_group = |(number, group): (usize, &Group)| {
-        let each = if family.pairs().is_some() {
+        let is_of_pairs = family.pairs(number).is_some();
+        let each = if is_of_pairs {
             SHOWN
         } else {
             SHOWN + ROW + if proofs { PROVEN } else { 0 }
         };
-        let ranked = match guide {
+        let ranked = match guide.filter(|_| !is_of_pairs) {
             Some(guide) if guide.sections(number).is_some() => RANKED_SECTION,
             Some(_) => RANKED,
             None => 0,

@@ -196,7 +196,7 @@ fn searchable(
             Norm::names(|norm| norm.convex().is_ok())
         )));
     }
-    let two_inputs = family.pairs().is_some() || family.ratios().is_some();
+    let two_inputs = family.has_pairs() || family.ratios().is_some();
     if let (Err(why), false) = (family.guide(), two_inputs) {
         return Err(refuse(format!("{why}; `coverage` measures it on data")));
     }

@@ -124,6 +124,10 @@ impl Job {
     ) -> Result<Box<dyn Family>, Error> {
         let rows: Vec<Vec<f32>> = seeds.iter().map(<[f32]>::to_vec).collect();
         let family = plan::family(settings, network, decision, &rows, space, profile)?;
+        let strategy = plan::strategy(&self.strategy)?;
+        strategy
+            .can_search(family.as_ref())
+            .map_err(Error::Request)?;
         memory::check(family.as_ref(), self.proofs, self.memory_limit()?)?;
         Ok(family)
     }

@@ -379,12 +379,14 @@ impl Session {
         Ok(None)
     }
 
-    fn is_about_pairs(&self) -> bool {
-        self.prepared.family.pairs().is_some()
+    fn has_pairs(&self) -> bool {
+        self.prepared.family.has_pairs()
     }
 
-    fn is_about_two_inputs(&self) -> bool {
-        self.is_about_pairs() || self.prepared.family.ratios().is_some()
+    /// Whether no symbolic search comes after proofs.
+    fn ends_with_proofs(&self) -> bool {
+        let family = &self.prepared.family;
+        family.has_only_pairs() || family.ratios().is_some()
     }
 
     /// Random tests are what the others are compared with: they get all of the time.
@@ -396,7 +398,7 @@ impl Session {
 
     /// What single neurons tell of pairs, before the search, which then passes over what is impossible.
     fn prove_neurons(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
-        if self.is_about_pairs() && self.prepared.settings.proofs {
+        if self.has_pairs() && self.prepared.settings.proofs {
             let when = When {
                 deadline: self.share(PAIR_SHARE),
                 admits: false,
@@ -454,8 +456,7 @@ impl Session {
 
     fn prove_rest(&mut self, tell: &mut Listener<'_>) -> Result<(), Error> {
         if self.proves()? {
-            // No search for two inputs comes after.
-            let share = if self.is_about_two_inputs() {
+            let share = if self.ends_with_proofs() {
                 1.0
             } else {
                 PROOF_SHARE

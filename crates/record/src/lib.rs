@@ -8,6 +8,7 @@ pub mod finite;
 mod folder;
 mod journal;
 mod nearest_adversarial;
+mod neurons;
 mod part;
 mod picture;
 mod provenance;
@@ -25,10 +26,11 @@ pub use nearest_adversarial::{
     NEAREST_ADVERSARIAL_TABLE, NearestAdversarialTable, nearest_certificate_name,
     write_nearest_adversarial,
 };
+pub use neurons::NeuronRanges;
 pub use part::Part;
 pub use picture::Picture;
 pub use provenance::{Misfit, ProvenanceColumns};
-pub use requirements::{FIRST_HIDDEN, PairColumns, RequirementTable, State};
+pub use requirements::{FIRST_HIDDEN, PairColumns, PairRow, RequirementTable, State};
 pub use slopes::{ConstantCounts, SlopeSummary, changes, constants, csv};
 pub use suite::SuiteTable;
 pub use summary::{

@@ -1,5 +1,6 @@
 //! `requirements.npz`: how every requirement ended.
 
+use std::ops::Range;
 use std::path::Path;
 
 use deepconcolic_check::audit::Shown;
@@ -44,9 +45,11 @@ impl State {
     }
 }
 
-/// The neurons that the rows of a pair criterion stand for.
+/// The neurons that the rows of pair criteria stand for: the last rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PairColumns {
+    /// The number of the criterion among several, from 0; empty where there is one.
+    pub criterion: Vec<i32>,
     /// The condition's layer, counted as everywhere: the input is 1, the first hidden layer 2.
     pub layer: Vec<i32>,
     /// The condition.
@@ -57,8 +60,8 @@ pub struct PairColumns {
     pub j: Vec<i32>,
 }
 
-/// A row for every slot, groups one after the other; for pair criteria, whose slots are too many, for
-/// those that are covered and then for those that are infeasible.
+/// A row for every slot, groups one after the other; then for pair criteria, whose slots are too many, for
+/// those that are covered and for those that are infeasible.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequirementTable {
     /// How it ended, a [`State`].
@@ -73,7 +76,7 @@ pub struct RequirementTable {
     pub bound: Column<f32>,
     /// The certificate that shows it to be infeasible, -1 if none.
     pub certificate: Column<i64>,
-    /// For pair criteria: the neurons of each row.
+    /// For pair criteria: the neurons of their rows, which are the last.
     pub pairs: Option<PairColumns>,
 }
 
@@ -95,26 +98,27 @@ impl RequirementTable {
     /// The table of an audited suite.
     pub fn new(family: &dyn Family, audit: &Audit) -> Self {
         let mut table = Self {
-            pairs: family.pairs().map(|_| PairColumns::default()),
+            pairs: family.has_pairs().then(PairColumns::default),
             ..Self::default()
         };
-        if family.pairs().is_none() {
-            let rows = family.groups().iter().map(Group::slots).sum();
-            table.state.reserve_exact(rows);
-            table.test.reserve_exact(rows);
-        }
+        let rows = rows_of_slots(family);
+        table.state.reserve_exact(rows);
+        table.test.reserve_exact(rows);
         for (g, group) in family.groups().iter().enumerate() {
-            if let Some(pairs) = family.pairs() {
-                for slot in audit.covered[g].iter() {
+            if family.pairs(g).is_none() {
+                table.push_group(family, audit, (g, group));
+            }
+        }
+        for g in 0..family.groups().len() {
+            let criterion = criterion_of(family, g);
+            for slot in audit.covered[g].iter() {
+                if let (Some(columns), Some(pairs)) = (&mut table.pairs, family.pairs(g)) {
+                    let neurons = (pairs.layers(g), pairs.neurons(g, slot));
+                    columns.push(criterion, neurons);
                     let fragile = audit.fragile[g].contains(slot);
                     table.push(State::Covered, audit.witnesses[g].get(slot), true, fragile);
-                    if let Some(columns) = &mut table.pairs {
-                        columns.push(pairs.layers(g), pairs.neurons(g, slot));
-                    }
                 }
-                continue;
             }
-            table.push_group(family, audit, (g, group));
         }
         table
     }
@@ -161,10 +165,12 @@ impl RequirementTable {
             group: group as u32,
             slot: slot as u32,
         };
+        let criterion = criterion_of(family, group);
         let open = |(slot, _): &(usize, i64)| !audit.covered[group].contains(*slot);
         for (slot, certificate) in refuted.filter(open) {
-            if let (Some(columns), Some(pairs)) = (&mut self.pairs, family.pairs()) {
-                columns.push(pairs.layers(group), pairs.neurons(group, slot));
+            if let (Some(columns), Some(pairs)) = (&mut self.pairs, family.pairs(group)) {
+                let neurons = (pairs.layers(group), pairs.neurons(group, slot));
+                columns.push(criterion, neurons);
                 self.push(State::Infeasible, None, true, false);
                 self.certificate.pop();
                 self.certificate.push(certificate);
@@ -178,28 +184,34 @@ impl RequirementTable {
         }
     }
 
-    /// The rows of a table of pairs that are covered.
-    pub fn covered_pairs(&self) -> Option<PairColumns> {
-        let columns = self.pairs.as_ref()?;
-        let covered = self.state.iter().map(|&s| s == State::Covered as u8);
-        let covered: Vec<bool> = covered.collect();
-        let pick = |column: &[i32]| {
-            let rows = column.iter().zip(&covered);
-            rows.filter_map(|(&n, &covered)| covered.then_some(n))
-                .collect()
-        };
-        Some(PairColumns {
-            layer: pick(&columns.layer),
-            i: pick(&columns.i),
-            layer2: pick(&columns.layer2),
-            j: pick(&columns.j),
-        })
+    /// The row of a requirement that is no pair of neurons.
+    pub fn row(family: &dyn Family, slot: Slot) -> usize {
+        rows_before(family, slot.group as usize) + slot.slot as usize
     }
 
-    /// The row of a requirement in a table that has a row for every slot.
-    pub fn row(family: &dyn Family, slot: Slot) -> usize {
-        let before = family.groups().iter().take(slot.group as usize);
-        before.map(Group::slots).sum::<usize>() + slot.slot as usize
+    /// The rows that are pairs of neurons: the last ones.
+    pub fn pair_rows(&self) -> Range<usize> {
+        let rows = self.state.len();
+        let pairs = self.pairs.as_ref().map_or(0, |columns| columns.i.len());
+        rows.saturating_sub(pairs)..rows
+    }
+
+    /// The table of some groups alone, which are those of one criterion.
+    pub fn part(&self, family: &dyn Family, groups: Range<usize>) -> Self {
+        let is_of_pairs = family.pairs(groups.start).is_some();
+        let rows: Vec<usize> = if is_of_pairs {
+            let is_mine = |slot: Slot| groups.contains(&(slot.group as usize));
+            let mine = |&row: &usize| self.slot(family, row).is_some_and(is_mine);
+            self.pair_rows().filter(mine).collect()
+        } else {
+            (rows_before(family, groups.start)..rows_before(family, groups.end)).collect()
+        };
+        let mut part = self.reordered(&rows);
+        match &mut part.pairs {
+            Some(columns) if is_of_pairs => columns.criterion.clear(),
+            columns => *columns = None,
+        }
+        part
     }
 
     fn push(&mut self, state: State, shown: Shown, paired: bool, fragile: bool) {
@@ -237,16 +249,22 @@ impl RequirementTable {
             group: group as u32,
             slot: slot as u32,
         };
-        if let (Some(columns), Some(pairs)) = (&self.pairs, family.pairs()) {
-            let at = |column: &[i32]| usize::try_from(*column.get(row)?).ok();
-            let hidden = |column: &[i32]| at(column)?.checked_sub(FIRST_HIDDEN);
-            let layers = (hidden(&columns.layer)?, hidden(&columns.layer2)?);
-            let group = (0..family.groups().len()).find(|&g| pairs.layers(g) == layers)?;
-            let number = pairs.slot(group, at(&columns.i)?, at(&columns.j)?)?;
+        if let (Some(columns), Some(at)) = (&self.pairs, row.checked_sub(self.pair_rows().start)) {
+            let pair = columns.get(at)?;
+            let is_mine = |&group: &usize| {
+                let layers = family.pairs(group).map(|pairs| pairs.layers(group));
+                layers == Some(pair.layers) && pair.criterion == criterion_of(family, group)
+            };
+            let group = (0..family.groups().len()).find(is_mine)?;
+            let (condition, decision) = pair.neurons;
+            let number = family.pairs(group)?.slot(group, condition, decision)?;
             return Some(slot(group, number));
         }
         let mut rest = row;
         for (number, group) in family.groups().iter().enumerate() {
+            if family.pairs(number).is_some() {
+                continue;
+            }
             if rest < group.slots() {
                 return Some(slot(number, rest));
             }
@@ -255,11 +273,13 @@ impl RequirementTable {
         None
     }
 
-    /// The same rows in another order, given by where each comes from.
+    /// Some rows, in the order given by where each comes from; pairs of neurons are the last of them.
     pub fn reordered(&self, from: &[usize]) -> Self {
         fn pick<T: Copy>(column: &[T], from: &[usize]) -> Vec<T> {
             from.iter().map(|&row| column[row]).collect()
         }
+        let first = self.pair_rows().start;
+        let pairs: Vec<usize> = from.iter().filter_map(|r| r.checked_sub(first)).collect();
         Self {
             state: pick(&self.state, from),
             test: pick(&self.test, from),
@@ -268,10 +288,15 @@ impl RequirementTable {
             bound: self.bound.pick(from),
             certificate: self.certificate.pick(from),
             pairs: self.pairs.as_ref().map(|columns| PairColumns {
-                layer: pick(&columns.layer, from),
-                i: pick(&columns.i, from),
-                layer2: pick(&columns.layer2, from),
-                j: pick(&columns.j, from),
+                criterion: if columns.criterion.is_empty() {
+                    Vec::new()
+                } else {
+                    pick(&columns.criterion, &pairs)
+                },
+                layer: pick(&columns.layer, &pairs),
+                i: pick(&columns.i, &pairs),
+                layer2: pick(&columns.layer2, &pairs),
+                j: pick(&columns.j, &pairs),
             }),
         }
     }
@@ -318,6 +343,10 @@ impl RequirementTable {
         self.bound.write(&mut file, "bound")?;
         self.certificate.write(&mut file, "certificate")?;
         if let Some(columns) = &self.pairs {
+            let rows = [columns.i.len()];
+            if !columns.criterion.is_empty() {
+                file.add("criterion", &rows, &wide(&columns.criterion))?;
+            }
             file.add("layer", &rows, &wide(&columns.layer))?;
             file.add("i", &rows, &wide(&columns.i))?;
             file.add("layer2", &rows, &wide(&columns.layer2))?;
@@ -331,6 +360,10 @@ impl RequirementTable {
         let mut file = NpzReader::open(path)?;
         let pairs = if file.shape("layer2").is_some() {
             Some(PairColumns {
+                criterion: match file.shape("criterion") {
+                    Some(_) => narrow(file.read("criterion")?.values),
+                    None => Vec::new(),
+                },
                 layer: narrow(file.read("layer")?.values),
                 i: narrow(file.read("i")?.values),
                 layer2: narrow(file.read("layer2")?.values),
@@ -349,17 +382,15 @@ impl RequirementTable {
             pairs,
         };
         let rows = table.state.len();
-        let mut lengths = vec![
+        let lengths = [
             table.test.len(),
             table.test2.len(),
             table.fragile.len(),
             table.bound.len(),
             table.certificate.len(),
         ];
-        if let Some(c) = &table.pairs {
-            lengths.extend([c.layer.len(), c.i.len(), c.layer2.len(), c.j.len()]);
-        }
-        if lengths.iter().all(|&length| length == rows) {
+        let pairs_fit = table.pairs.as_ref().is_none_or(|c| c.fits(rows));
+        if pairs_fit && lengths.iter().all(|&length| length == rows) {
             Ok(table)
         } else {
             Err(ArchiveError::damaged(
@@ -381,8 +412,66 @@ fn narrow(column: Vec<i64>) -> Vec<i32> {
     column.into_iter().map(narrow).collect()
 }
 
+/// Rows of the groups that have one for every slot.
+fn rows_of_slots(family: &dyn Family) -> usize {
+    rows_before(family, family.groups().len())
+}
+
+/// The same of the first groups.
+fn rows_before(family: &dyn Family, groups: usize) -> usize {
+    let before = family.groups().iter().enumerate().take(groups);
+    let dense = before.filter(|(group, _)| family.pairs(*group).is_none());
+    dense.map(|(_, group)| group.slots()).sum()
+}
+
+/// The number of a group's criterion, where there are several.
+fn criterion_of(family: &dyn Family, group: usize) -> Option<usize> {
+    let starts = family.starts();
+    (starts.len() > 1).then(|| starts.partition_point(|&start| start <= group) - 1)
+}
+
+/// What a row of pairs says.
+pub struct PairRow {
+    /// The number of its criterion, where there are several.
+    pub criterion: Option<usize>,
+    /// The hidden layers of condition and decision, from 0.
+    pub layers: (usize, usize),
+    /// Condition and decision.
+    pub neurons: (usize, usize),
+}
+
 impl PairColumns {
-    fn push(&mut self, layers: (usize, usize), neurons: (usize, usize)) {
+    /// What one of the rows of pairs says; none where it names no neurons.
+    pub fn get(&self, at: usize) -> Option<PairRow> {
+        let number = |column: &[i32]| usize::try_from(*column.get(at)?).ok();
+        let hidden = |column: &[i32]| number(column)?.checked_sub(FIRST_HIDDEN);
+        Some(PairRow {
+            criterion: if self.criterion.is_empty() {
+                None
+            } else {
+                Some(number(&self.criterion)?)
+            },
+            layers: (hidden(&self.layer)?, hidden(&self.layer2)?),
+            neurons: (number(&self.i)?, number(&self.j)?),
+        })
+    }
+
+    /// Whether the columns fit each other and a table of so many rows.
+    fn fits(&self, rows: usize) -> bool {
+        let count = self.i.len();
+        let others = [self.layer.len(), self.layer2.len(), self.j.len()];
+        let criteria = self.criterion.len();
+        count <= rows
+            && others.iter().all(|&length| length == count)
+            && (criteria == 0 || criteria == count)
+    }
+
+    fn push(
+        &mut self,
+        criterion: Option<usize>,
+        (layers, neurons): ((usize, usize), (usize, usize)),
+    ) {
+        self.criterion.extend(criterion.map(|number| number as i32));
         self.layer.push((layers.0 + FIRST_HIDDEN) as i32);
         self.layer2.push((layers.1 + FIRST_HIDDEN) as i32);
         self.i.push(neurons.0 as i32);

@@ -94,7 +94,7 @@ async function withScripts(browser) {
   const layer = await open(browser, 'layer-relu1.html');
   const frame = await layer.locator('svg.map').boundingBox();
   await layer.mouse.move(frame.x + 2, frame.y + 2);
-  assert.match(await layer.locator('#readout').innerText(), /^Neuron 0 \(map 0, row 0, column 0\): covered, shown by (seed|test) \d+$/);
+  assert.match(await layer.locator('#readout').innerText(), /^Neuron 0 \(map 0, row 0, column 0\): covered, shown by (seed|test) \d+; u seen from -?[\d.]+ to -?[\d.]+$/);
   await layer.context().close();
 
   // Keyboard: the first links are reached one after the other.

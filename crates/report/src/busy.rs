@@ -40,10 +40,9 @@ impl Busy {
                     let whole = whole.map(|whole| format!(" of {}", clock(whole)));
                     let whole = whole.unwrap_or_default();
                     let spin = SPINNER[frame % SPINNER.len()];
-                    draw(&format!(
-                        "{spin} {text} {}{whole}",
-                        clock(started.elapsed())
-                    ));
+                    // The time comes first: what does not fit is cut at the end.
+                    let elapsed = clock(started.elapsed());
+                    draw(&format!("{spin} {elapsed}{whole} {text}"));
                 }
                 draw("");
             });
@@ -80,11 +79,18 @@ impl Drop for Busy {
 
 /// Draws over the line; what does not fit would wrap and stay.
 fn draw(line: &str) {
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let fitting: String = line.chars().take(columns.unwrap_or(100_usize)).collect();
+    // Some terminals wrap as soon as the last column is written.
+    let columns = columns().saturating_sub(1);
+    let fitting: String = line.chars().take(columns).collect();
     let mut err = std::io::stderr().lock();
     // A closed standard error is no reason to stop.
     let _ = write!(err, "\r\x1b[2K{fitting}").and_then(|()| err.flush());
+}
+
+/// Columns of the terminal that standard error is; narrow where that cannot be known.
+fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(80, |(terminal_size::Width(columns), _)| columns.into())
 }
 
 /// Minutes and seconds.

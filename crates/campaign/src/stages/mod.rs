@@ -42,6 +42,16 @@ pub enum Strategy {
     Published,
 }
 
+impl Strategy {
+    /// Whether it can search for all that a family asks; or why not.
+    pub fn can_search(self, family: &dyn Family) -> Result<(), String> {
+        if self != Self::Cascade && family.has_pairs() {
+            return Err("pairs of neurons are searched by the cascade only".into());
+        }
+        Ok(())
+    }
+}
+
 /// What stages look at.
 pub(crate) struct StageSetting<'a> {
     pub context: AscentContext<'a>,
@@ -124,10 +134,9 @@ pub(crate) struct Progress {
     /// What the sweep that is under way has brought, and the one before it.
     sweep: Sweep,
     last_sweep: Sweep,
-    /// Whether the symbolic stage has aimed at all.
+    /// Whether the last stage has aimed at all, and whether the search for pairs of neurons has.
     done: bool,
-    /// Whether requirements are pairs of neurons.
-    pairs: bool,
+    pairs_done: bool,
     /// How many there are, if they are ratios.
     ratios: Option<usize>,
     /// Passes before the first round, which is charged with them.
@@ -136,6 +145,15 @@ pub(crate) struct Progress {
     drawing: Option<drawing::Drawing>,
     /// What the published tool's rules remember.
     published: published::Memory,
+}
+
+/// Requirements not yet met by the margin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OpenCount {
+    /// Those on one input, or of a file.
+    pub single: usize,
+    /// Pairs of neurons.
+    pub pairs: usize,
 }
 
 /// What a sweep over all open requirements brought.
@@ -158,7 +176,7 @@ impl Progress {
             sweep: Sweep::default(),
             last_sweep: Sweep::default(),
             done: false,
-            pairs: family.pairs().is_some(),
+            pairs_done: false,
             ratios: family
                 .ratios()
                 .map(|_| family.groups().iter().map(Group::total).sum()),
@@ -173,8 +191,9 @@ impl Progress {
         self.uncharged = passes;
     }
 
-    /// The stage that is next, while so much is open.
-    pub fn stage(&self, strategy: Strategy, open: usize) -> Option<Stage> {
+    /// The stage that is next, while so much is open. What is asked of one input comes first: it is cheaper, and what
+    /// is found for it may be part of pairs.
+    pub fn stage(&self, strategy: Strategy, open: OpenCount) -> Option<Stage> {
         match strategy {
             // Random pairs are drawn until the limits.
             _ if self.ratios.is_some() => {
@@ -183,16 +202,26 @@ impl Progress {
             Strategy::Random => Some(Stage::Random),
             Strategy::Paper => (!self.done).then_some(Stage::Paper),
             Strategy::Published => (!self.done).then_some(Stage::Published),
-            Strategy::Cascade if self.pairs => (!self.done).then_some(Stage::Pairs),
-            Strategy::Cascade if self.stale < ascend::PATIENCE => {
-                let draws = self.drawing.is_some_and(|drawing| drawing.is_next());
-                Some(if draws { Stage::Random } else { Stage::Ascend })
+            Strategy::Cascade => {
+                let concrete = (open.single > 0).then(|| self.concrete_stage(open.single));
+                let pairs = open.pairs > 0 && !self.pairs_done;
+                let symbolic = open.single > 0 && !self.done;
+                concrete
+                    .flatten()
+                    .or(pairs.then_some(Stage::Pairs))
+                    .or(symbolic.then_some(Stage::Symbolic))
             }
-            Strategy::Cascade if focus::goes_on(self.sweeps, self.last_sweep, open) => {
-                Some(Stage::Focus)
-            }
-            Strategy::Cascade => (!self.done).then_some(Stage::Symbolic),
         }
+    }
+
+    /// The stage that climbs towards what is asked of one input, of which so much is open; none when that has ended.
+    fn concrete_stage(&self, open: usize) -> Option<Stage> {
+        if self.stale < ascend::PATIENCE {
+            let draws = self.drawing.is_some_and(|drawing| drawing.is_next());
+            return Some(if draws { Stage::Random } else { Stage::Ascend });
+        }
+        let goes_on = focus::goes_on(self.sweeps, self.last_sweep, open);
+        goes_on.then_some(Stage::Focus)
     }
 
     /// Takes a round into account, with the numbers of the tests that it started from.
@@ -232,12 +261,16 @@ impl Progress {
 
     /// Every open requirement was aimed at.
     fn end_sweep(&mut self, stage: Stage) {
-        if stage == Stage::Focus {
-            self.sweeps += 1;
-        } else {
-            self.done = true;
+        match stage {
+            Stage::Focus => self.sweeps += 1,
+            Stage::Pairs => self.pairs_done = true,
+            _ => self.done = true,
         }
-        self.last_sweep = take(&mut self.sweep);
+        let sweep = take(&mut self.sweep);
+        // What pairs brought says nothing of what climbers would.
+        if stage != Stage::Pairs {
+            self.last_sweep = sweep;
+        }
         for tried in &mut self.tried {
             *tried = BitSet::new(tried.len());
         }
@@ -270,12 +303,16 @@ impl Progress {
     }
 }
 
-/// Whether every requirement asks for a section of a neuron's range.
+/// Whether every requirement on one input asks for a section of a neuron's range.
 fn asks_for_sections(family: &dyn Family) -> bool {
-    let guide = family.guide().ok();
+    let Ok(guide) = family.guide() else {
+        return false;
+    };
     let groups = 0..family.groups().len();
-    let is_of_sections = |group| guide.is_some_and(|guide| guide.sections(group).is_some());
-    !groups.is_empty() && groups.into_iter().all(is_of_sections)
+    let mut single = groups
+        .filter(|&group| family.pairs(group).is_none())
+        .peekable();
+    single.peek().is_some() && single.all(|group| guide.sections(group).is_some())
 }
 
 /// Steps of a climber, and the fewest in a round that is short because passes cost much.

@@ -31,13 +31,11 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Proposals> {
-    let Some(pairs) = setting.context.family.pairs() else {
-        return Some(Proposals::default());
-    };
+    let family = setting.context.family;
     let mut tried = progress.tried.clone();
     let mut batches: Vec<Batch> = Vec::new();
     while batches.len() < TOGETHER {
-        let Some(batch) = next(setting, &tried, pairs) else {
+        let Some(batch) = next(setting, &tried) else {
             break;
         };
         for slot in &batch.slots {
@@ -52,9 +50,10 @@ pub(super) fn propose(
         }
         batches.push(batch);
     }
-    if batches.is_empty() {
+    let pairs = batches.first().and_then(|first| family.pairs(first.group));
+    let Some(pairs) = pairs else {
         return Some(Proposals::default());
-    }
+    };
     // The nearness of all seeds is measured first; then each step may use a part of what is left.
     let left = limits.left(*passes).saturating_sub(setting.seeds.len());
     while batches.len() > 1 && left / batches.len() < 4 * (LEAST + STEP) {
@@ -122,23 +121,25 @@ impl Batch {
     }
 }
 
-/// The groups, cheapest first: every sign of the conditions' layer that must stay is a row of the programs.
-fn by_cost(setting: &StageSetting<'_>, pairs: &dyn Pairs) -> Vec<usize> {
-    let layers = setting.context.network.layers();
-    let conditions = |group: &usize| layers[pairs.layers(*group).0].neurons();
-    let mut groups: Vec<usize> = (0..setting.context.open.len()).collect();
-    groups.sort_by_key(conditions);
+/// The groups of pairs, cheapest first: every sign of the conditions' layer that must stay is a row of the programs.
+fn by_cost<'a>(setting: &StageSetting<'a>) -> Vec<(usize, &'a dyn Pairs)> {
+    let (family, layers) = (setting.context.family, setting.context.network.layers());
+    let groups = 0..family.groups().len();
+    let mut groups: Vec<(usize, &dyn Pairs)> = groups
+        .filter_map(|group| Some((group, family.pairs(group)?)))
+        .collect();
+    groups.sort_by_key(|(group, pairs)| layers[pairs.layers(*group).0].neurons());
     groups
 }
 
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
 /// test made for one serves the others.
-fn next(setting: &StageSetting<'_>, tried: &[BitSet], pairs: &dyn Pairs) -> Option<Batch> {
+fn next(setting: &StageSetting<'_>, tried: &[BitSet]) -> Option<Batch> {
     let open = setting.context.open;
-    let (group, first) = by_cost(setting, pairs).into_iter().find_map(|group| {
+    let (group, pairs, first) = by_cost(setting).into_iter().find_map(|(group, pairs)| {
         let waiting = open[group].without(&tried[group]);
         let first = waiting.iter().next()?;
-        Some((group, first))
+        Some((group, pairs, first))
     })?;
     let waits = |condition: usize, decision: usize| {
         let slot = pairs.slot(group, condition, decision)?;

@@ -437,12 +437,14 @@ fn enlarge(run: &Left) {
     const TESTS: usize = 5_000;
     let mut summary = run.summary();
     let root = summary["settings"]["seeds"][0].as_i64().unwrap();
-    summary["layers"] =
-        json!([{"name": "conv", "total": NEURONS, "covered": 0, "infeasible": 0, "unresolved": 0}]);
-    summary["rows"] = json!([{"layer": "conv", "rows": NEURONS}]);
+    let half = NEURONS / 2;
+    let layer = |name: &str| json!({"name": name, "total": half, "covered": 0, "infeasible": 0, "unresolved": 0});
+    summary["layers"] = json!([layer("conv"), layer("next")]);
+    let group = |name: &str| json!({"layer": name, "rows": half});
+    summary["rows"] = json!([group("conv"), group("next")]);
     summary["baseline"]["layers"] = json!([]);
-    summary["model"]["layers"] = json!(["conv"]);
-    summary["settings"]["shapes"]["layers"] = json!([[50, 50, 20]]);
+    summary["model"]["layers"] = json!(["conv", "next"]);
+    summary["settings"]["shapes"]["layers"] = json!([[50, 50, 10], [50, 50, 10]]);
     fs::write(run.0.join("run.json"), summary.to_string()).unwrap();
     let column = |of: &dyn Fn(usize) -> i64| (0..TESTS).map(of).collect::<Vec<i64>>();
     let random: Vec<u64> = noise(1).take(NEURONS).collect();
@@ -509,6 +511,14 @@ fn enlarge(run: &Left) {
         .add("certificate", &rows, &where_state(2, &|n| (n % 50) as i64))
         .unwrap();
     table.finish().unwrap();
+    let mut seen = NpzWriter::create(&run.0.join("neurons.npz")).unwrap();
+    seen.add("layer", &[2], &[2_i64, 3]).unwrap();
+    seen.add("neurons", &[2], &[half as i64; 2]).unwrap();
+    let u: Vec<f32> = random.iter().map(|n| (n % 9973) as f32 / 700.0).collect();
+    let low: Vec<f32> = u.iter().map(|u| -u).collect();
+    seen.add("low", &rows, &low).unwrap();
+    seen.add("high", &rows, &u).unwrap();
+    seen.finish().unwrap();
 }
 
 #[test]
@@ -535,9 +545,13 @@ fn fifty_thousand_neurons_and_five_thousand_tests_stay_small() {
     assert_says(
         &layer,
         &[
-            "20 feature maps of 50 × 50 neurons",
+            "10 feature maps of 50 × 50 neurons",
             "certificate 00049",
             "nothing",
+            "The range of u of each neuron",
         ],
     );
+    let listed = layer.split("id=\"seen\">").nth(1).unwrap();
+    let listed = listed.split("</pre>").next().unwrap();
+    assert_eq!(listed.lines().count(), 25_000);
 }

@@ -1,14 +1,17 @@
-//! What lies beside the suite: adversarial tests and their pictures, nearest witnesses, the profile.
+//! What lies beside the suite: adversarial tests and their pictures, nearest witnesses, what is seen of neurons, the profile.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use deepconcolic_check::Claim;
+use deepconcolic_check::audit::SeenLayer;
+use deepconcolic_check::{Audit, Claim};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
-    ADVERSARIAL_TABLE, AdversarialTable, Drawn, RequirementTable, State, SuiteTable, draw,
+    ADVERSARIAL_TABLE, AdversarialTable, Drawn, NeuronRanges, RequirementTable, State, SuiteTable,
+    draw,
 };
 
 use super::RunFindings;
@@ -264,6 +267,46 @@ pub fn criteria(opened: &Opened, report: &mut RunFindings) {
             Ok(found) if found.is_same(&part) => {}
             Ok(_) => report.differs(&file, "rows", "other rows", "those of requirements.npz"),
             Err(error) => report.differs(&file, "file", error, "the rows of the criterion"),
+        }
+    }
+}
+
+/// `neurons.npz`: the ranges that the suite shows.
+pub fn neurons(opened: &Opened, audit: &Audit, report: &mut RunFindings) {
+    const FILE: &str = folder::NEURONS;
+    let path = opened.dir.join(FILE);
+    // Folders of versions that did not keep it claim nothing.
+    let is_claimed = opened.summary.files.contains_key(FILE);
+    if !path.exists() && (audit.seen.is_empty() || !is_claimed) {
+        return;
+    }
+    let found = match NeuronRanges::read(&path) {
+        Ok(found) => found,
+        Err(error) => {
+            report.differs(FILE, "file", error, "the range of every neuron");
+            return;
+        }
+    };
+    let layers = |seen: &[SeenLayer]| -> Vec<(usize, usize)> {
+        seen.iter().map(|s| (s.layer, s.low.len())).collect()
+    };
+    if layers(&found.0) != layers(&audit.seen) {
+        report.differs(FILE, "layer", "other layers", "those that were looked at");
+        return;
+    }
+    for (claimed, seen) in found.0.iter().zip(&audit.seen) {
+        let name = opened.network.layers()[seen.layer].name();
+        for (column, claimed, seen) in [
+            ("low", &claimed.low, &seen.low),
+            ("high", &claimed.high, &seen.high),
+        ] {
+            // Zero has two signs, and which is the least is nobody's business.
+            let differs = |(a, b): (&f32, &f32)| a.partial_cmp(b) != Some(Ordering::Equal);
+            let wrong = claimed.iter().zip(seen).position(differs);
+            if let Some(neuron) = wrong {
+                let field = format!("{name}:{neuron}: {column}");
+                report.differs(FILE, field, claimed[neuron], seen[neuron]);
+            }
         }
     }
 }

@@ -138,18 +138,20 @@ impl Proofs {
 fn following(opened: &Opened, asked: &[Slot], known: &Deduction) -> BTreeSet<Slot> {
     let family = opened.family.as_ref();
     let place = |slot: Slot| (slot.group as usize, slot.slot as usize);
-    let Some(pairs) = family.pairs() else {
-        let follows = |slot: &&Slot| {
-            let (group, slot) = place(**slot);
-            let requirement = family.requirement(group, slot);
-            requirement.is_ok_and(|requirement| known.refute(&requirement))
-        };
-        return asked.par_iter().filter(follows).copied().collect();
+    let follows = |slot: &&Slot| {
+        let (group, slot) = place(**slot);
+        let requirement = family.requirement(group, slot);
+        requirement.is_ok_and(|requirement| known.refute(&requirement))
     };
-    let mut refuted = BTreeSet::new();
+    let is_pair = |slot: &&Slot| family.pairs(slot.group as usize).is_some();
+    let (paired, single): (Vec<&Slot>, Vec<&Slot>) = asked.iter().partition(is_pair);
+    let mut refuted: BTreeSet<Slot> = single.into_par_iter().filter(follows).copied().collect();
     for (group, content) in family.groups().iter().enumerate() {
+        let Some(pairs) = family.pairs(group) else {
+            continue;
+        };
         let mut set = BitSet::new(content.slots());
-        let mine = asked.iter().map(|&slot| place(slot));
+        let mine = paired.iter().map(|&&slot| place(slot));
         mine.filter(|(g, _)| *g == group)
             .for_each(|(_, slot)| set.insert(slot));
         let neurons = |layer: usize| opened.network.layers()[layer].neurons();

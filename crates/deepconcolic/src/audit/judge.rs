@@ -30,6 +30,7 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
     };
     let suite = tests::columns(&opened, &audit, &origins, &mut report)?;
     beside::criteria(&opened, &mut report);
+    beside::neurons(&opened, &audit, &mut report);
     beside::adversarial(&opened, &suite, &mut report)?;
     beside::nearest(&opened, &suite, &mut report)?;
     let nearest = nearest_adversarial::judge(&opened, &suite, &origins, &mut report)?;

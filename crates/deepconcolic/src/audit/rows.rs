@@ -73,11 +73,7 @@ fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, S
         let Some(slot) = table.slot(family, row) else {
             continue;
         };
-        let two = family.pairs().is_some()
-            || family.ratios().is_some()
-            || family
-                .requirement(slot.group as usize, slot.slot as usize)
-                .is_ok_and(|r| r.inputs == Inputs::Two);
+        let two = family.inputs(slot.group as usize, slot.slot as usize) == Inputs::Two;
         let both = (test(table.test[row]), test(table.test2[row]));
         if let (true, (Some(first), Some(second))) = (two, both) {
             rows.push(row);
@@ -187,8 +183,9 @@ fn compare_by_slot(opened: &Opened, found: &RequirementTable, report: &mut RunFi
     for row in 0..table.state.len() {
         let slot = table.slot(family, row);
         let required = slot.filter(|slot| {
-            let group = &family.groups()[slot.group as usize];
-            table.pairs.is_none() || !group.not_required.contains(slot.slot as usize)
+            let number = slot.group as usize;
+            let group = &family.groups()[number];
+            family.pairs(number).is_none() || !group.not_required.contains(slot.slot as usize)
         });
         let Some(slot) = required else {
             report.differs(

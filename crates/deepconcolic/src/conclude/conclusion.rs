@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
 use deepconcolic_check::{Audit, Witnesses};
-use deepconcolic_criteria::{Family, Group};
+use deepconcolic_criteria::Family;
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
-    AdversarialTable, Baseline, Drawn, Executions, RequirementTable, RunFolder, SlopeSummary,
-    State, SuiteTable, Summary, constants, csv, draw, write_adversarial, write_nearest_adversarial,
+    AdversarialTable, Baseline, Drawn, Executions, NeuronRanges, RequirementTable, RunFolder,
+    SlopeSummary, State, SuiteTable, Summary, constants, csv, draw, write_adversarial,
+    write_nearest_adversarial,
 };
 use serde_json::Value;
 
@@ -28,8 +29,8 @@ use super::slopes::{RANDOM_PAIRS, Regions, random_share};
 use super::statement::{self, Page, verdicts};
 use crate::error::Error;
 use crate::folder::{
-    ADVERSARIAL, NEAREST, NEAREST_ADVERSARIAL, REQUIREMENTS, SLOPES, STATEMENT, SUITE, SUMMARY,
-    date, fingerprints, requirements_of,
+    ADVERSARIAL, NEAREST, NEAREST_ADVERSARIAL, NEURONS, REQUIREMENTS, SLOPES, STATEMENT, SUITE,
+    SUMMARY, date, fingerprints, requirements_of,
 };
 use crate::gate::Gates;
 use crate::plan;
@@ -84,6 +85,12 @@ impl Conclusion {
         let family = self.prepared.family.as_ref();
         for (name, part) in parts(&self.prepared.settings, family, &self.requirements) {
             part.write(&folder.file(&requirements_of(&name)))?;
+        }
+        if self.audit.seen.is_empty() {
+            folder.remove(NEURONS)?;
+        } else {
+            let seen = NeuronRanges(self.audit.seen.clone());
+            seen.write(&folder.file(NEURONS))?;
         }
         match &self.nearest {
             Some(nearest) => minimise::write(&folder.file(NEAREST), &shape, &nearest.found)?,
@@ -185,12 +192,7 @@ pub fn parts(
     family: &dyn Family,
     table: &RequirementTable,
 ) -> Vec<(String, RequirementTable)> {
-    let slots = |groups: &[Group]| groups.iter().map(Group::slots).sum::<usize>();
-    let part = |(name, range): (String, Range<usize>)| {
-        let start = slots(&family.groups()[..range.start]);
-        let end = start + slots(&family.groups()[range]);
-        (name, table.reordered(&(start..end).collect::<Vec<_>>()))
-    };
+    let part = |(name, groups): (String, Range<usize>)| (name, table.part(family, groups));
     parts_of(settings, family).into_iter().map(part).collect()
 }
 

@@ -228,13 +228,11 @@ fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<Pro
 /// Most requirements that are about no layer and are named one by one.
 const NAMED: usize = 2000;
 
-/// What the rows of the table of requirements stand for; rows of pairs say it themselves.
+/// What the rows of the table of requirements stand for; rows of pairs, which come last, say it themselves.
 fn rows(facts: &ConclusionInputs<'_>) -> Vec<RowGroup> {
     let (network, family) = (facts.network, facts.family);
-    if family.pairs().is_some() {
-        return Vec::new();
-    }
     let groups = family.groups().iter().enumerate();
+    let groups = groups.filter(|(number, _)| family.pairs(*number).is_none());
     let row_group = |(number, group): (usize, &Group)| RowGroup {
         layer: group
             .layer

@@ -43,7 +43,7 @@ pub struct Verdicts {
 /// How the requirements of a file ended. Criteria have too many.
 pub fn verdicts(family: &dyn Family, table: &RequirementTable, settings: &Settings) -> Verdicts {
     let mut verdicts = Verdicts {
-        two_inputs: family.pairs().is_some() || family.ratios().is_some(),
+        two_inputs: family.has_pairs() || family.ratios().is_some(),
         ..Verdicts::default()
     };
     if settings.requirements.is_none() {

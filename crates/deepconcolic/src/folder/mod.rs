@@ -19,6 +19,8 @@ pub fn requirements_of(criterion: &str) -> String {
     format!("requirements-{criterion}.npz")
 }
 
+/// What the suite shows of neurons.
+pub const NEURONS: &str = "neurons.npz";
 /// What was asked, and what came of it.
 pub const SUMMARY: &str = "run.json";
 /// The ranges of neurons.

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use deepconcolic_geometry::Domain;
 use deepconcolic_record::{
     ADVERSARIAL_TABLE, AdversarialTable, ArchiveError, JournalEntry, NEAREST_ADVERSARIAL_TABLE,
-    NearestAdversarialTable, RequirementTable, RunFolder, SuiteTable, Summary,
+    NearestAdversarialTable, NeuronRanges, RequirementTable, RunFolder, SuiteTable, Summary,
 };
 
-use super::{ADVERSARIAL, NEAREST_ADVERSARIAL, REQUIREMENTS, SUITE, SUMMARY};
+use super::{ADVERSARIAL, NEAREST_ADVERSARIAL, NEURONS, REQUIREMENTS, SUITE, SUMMARY};
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -29,6 +29,8 @@ pub struct SavedRun {
     pub suite: SuiteTable,
     /// `requirements.npz`.
     pub requirements: RequirementTable,
+    /// What the suite shows of neurons; nothing in folders of versions that did not keep it.
+    pub neurons: NeuronRanges,
     /// The adversarial tests of the suite; none if there are none.
     pub adversarial: AdversarialTable,
     /// The nearest adversarial inputs, if there are any.
@@ -65,6 +67,10 @@ impl SavedRun {
         if let Some(detail) = requirements.misfit(suite.len()) {
             return Err(damaged(REQUIREMENTS, detail));
         }
+        let neurons = folder.join(NEURONS);
+        let neurons = (neurons.exists())
+            .then(|| NeuronRanges::read(&neurons))
+            .transpose()?;
         let table = folder.join(ADVERSARIAL).join(ADVERSARIAL_TABLE);
         let adversarial = (table.exists())
             .then(|| AdversarialTable::read(&table))
@@ -85,6 +91,7 @@ impl SavedRun {
             domain,
             suite,
             requirements,
+            neurons: neurons.unwrap_or_default(),
             adversarial: adversarial.unwrap_or_default(),
             nearest_adversarial,
         })

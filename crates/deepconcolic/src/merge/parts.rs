@@ -188,7 +188,7 @@ impl Worker {
 
     /// Bounds that its table has; nobody can check them, here or there.
     pub fn bounds(&self, prepared: &Prepared) -> Result<Vec<(Slot, f32)>, Error> {
-        let Some(table) = self.table()?.filter(|table| table.pairs.is_none()) else {
+        let Some(table) = self.table()? else {
             return Ok(Vec::new());
         };
         let rows = (0..table.bound.len()).filter(|&row| !table.bound[row].is_nan());

@@ -1,6 +1,7 @@
 //! Many balls, one at a time: what a box round all of them leaves open may be impossible in each.
 
 use deepconcolic_campaign::Campaign;
+use deepconcolic_network::BitSet;
 use deepconcolic_proofs::ProverLimits;
 
 use super::Recorder;
@@ -25,7 +26,7 @@ impl Work<'_> {
         }
         let mut left: Vec<AskedRequirement> = Vec::new();
         let mut count = 0;
-        for group in 0..self.stage.family.groups().len() {
+        for group in self.formula_groups() {
             let known = self
                 .proven
                 .of_group(group, self.stage.family.groups()[group].slots());
@@ -42,7 +43,13 @@ impl Work<'_> {
                  more than {MAX} questions",
                 self.boxes.len()
             );
-            self.note_obstacle_of_all(&why, campaign.ledger().uncovered());
+            let mut open = campaign.ledger().uncovered().to_vec();
+            for (group, open) in open.iter_mut().enumerate() {
+                if self.stage.family.pairs(group).is_some() {
+                    *open = BitSet::new(open.len());
+                }
+            }
+            self.note_obstacle_of_all(&why, &open);
             return Ok(());
         }
         let boxes = self.boxes.clone();

@@ -14,12 +14,10 @@ impl Work<'_> {
     /// Pairs that are clearer than those found, each before the one it was made from: of two that meet
     /// the same, the suite takes the first that is clear.
     pub fn firmer(&self, found: Vec<FoundPair>) -> Vec<FoundPair> {
-        let Some(pairs) = self.stage.family.pairs() else {
-            return found;
-        };
         let mut all = Vec::with_capacity(found.len());
         for pair in found {
-            if !self.is_over() {
+            let pairs = self.stage.family.pairs(pair.slot.group as usize);
+            if let Some(pairs) = pairs.filter(|_| !self.is_over()) {
                 all.extend(self.both_ends_firmer(pairs, &pair));
             }
             all.push(pair);

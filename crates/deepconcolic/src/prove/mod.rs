@@ -169,15 +169,16 @@ impl ProofStage<'_> {
             return self.slopes(proven, campaign, limits, record);
         }
         let mut work = Work::new(self, limits, proven);
-        if let Some(pairs) = self.family.pairs() {
-            if self.neurons_only {
-                work.neurons(pairs, campaign, record)?;
-            } else {
-                work.pairs(pairs, campaign, record)?;
-            }
-        } else {
+        if self.neurons_only {
+            work.neurons(campaign, record)?;
+            return Ok(work.finish());
+        }
+        if !self.family.has_only_pairs() {
             work.all(campaign, record)?;
             work.balls(campaign, record)?;
+        }
+        if self.family.has_pairs() {
+            work.pairs(campaign, record)?;
         }
         Ok(work.finish())
     }

@@ -95,7 +95,7 @@ impl Order<'_> {
     pub fn refuted(&self, facts: &ProvenFacts, slots: &[BitSet]) -> Vec<BitSet> {
         let groups = slots.iter().enumerate();
         let refuted = groups.map(|(group, slots)| {
-            if let Some(pairs) = self.family.pairs() {
+            if let Some(pairs) = self.family.pairs(group) {
                 let (before, layer) = pairs.layers(group);
                 let neurons = |layer: usize| self.network.layers()[layer].neurons();
                 facts.refuted_pairs(pairs, group, (neurons(before), neurons(layer)), slots)

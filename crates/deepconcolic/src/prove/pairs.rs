@@ -26,20 +26,22 @@ const MAX_TOGETHER: usize = 1 << 14;
 /// Questions that balls may make together: one for each ball and neuron.
 const MAX: usize = 1 << 18;
 
-impl Work<'_> {
+/// A group of pairs, and how many neurons the layers of conditions and decisions have.
+struct PairGroup<'a> {
+    group: usize,
+    pairs: &'a dyn Pairs,
+    sizes: (usize, usize),
+}
+
+impl<'a> Work<'a> {
     /// What single neurons tell of all open pairs.
     pub fn neurons(
         &mut self,
-        pairs: &dyn Pairs,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
-        let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
-        let neurons: usize = self
-            .changing(pairs, &open)
-            .iter()
-            .map(|(_, _, n)| n.count())
-            .sum();
+        let mut open = self.open_pairs(campaign);
+        let neurons: usize = self.changing(&open).iter().map(|(_, _, n)| n.count()).sum();
         let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MAX;
         let provers = if each { self.boxes.len() } else { 1 };
         for number in 0..provers {
@@ -52,16 +54,16 @@ impl Work<'_> {
             } else {
                 self.provers(campaign).swap_remove(0)
             };
-            for (layer, change, neurons) in self.changing(pairs, &open) {
+            for (layer, change, neurons) in self.changing(&open) {
                 let obstacles =
                     self.cannot_change(&mut prover, layer, change, &neurons, campaign, record)?;
                 for why in obstacles {
-                    self.hinder(&why, layer, pairs, &open);
+                    self.hinder(&why, layer, &open);
                 }
             }
             self.proven.nodes += prover.nodes();
             if each {
-                self.keep_refuted(number, pairs, &mut open);
+                self.keep_refuted(number, &mut open);
             }
         }
         if !each {
@@ -72,18 +74,26 @@ impl Work<'_> {
             );
             self.note_obstacle_of_all(&why, &open);
         }
-        self.conclude(pairs, &open);
+        self.conclude(&open);
         Ok(())
+    }
+
+    /// Pairs that no test shows, group by group.
+    fn open_pairs(&self, campaign: &Campaign) -> Vec<BitSet> {
+        let mut open = campaign.ledger().uncovered().to_vec();
+        for group in self.formula_groups() {
+            open[group] = BitSet::new(open[group].len());
+        }
+        open
     }
 
     /// Pairs that are still open, both inputs of each at once.
     pub fn pairs(
         &mut self,
-        pairs: &dyn Pairs,
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
-        let mut open: Vec<BitSet> = campaign.ledger().uncovered().to_vec();
+        let mut open = self.open_pairs(campaign);
         for (group, open) in open.iter_mut().enumerate() {
             for slot in self.proven.of_group(group, open.len()).iter() {
                 open.remove(slot);
@@ -101,19 +111,24 @@ impl Work<'_> {
                 break;
             }
             let mut prover = self.prover(&self.boxes[number], campaign);
-            self.together(&mut prover, number, pairs, &open, campaign, record)?;
+            self.together(&mut prover, number, &open, campaign, record)?;
             self.proven.nodes += prover.nodes();
-            self.keep_refuted(number, pairs, &mut open);
+            self.keep_refuted(number, &mut open);
         }
-        self.conclude(pairs, &open);
+        self.conclude(&open);
         Ok(())
     }
 
     /// Of open pairs those that are impossible in a box: one that is possible there is no more asked
     /// about.
-    fn keep_refuted(&self, number: usize, pairs: &dyn Pairs, open: &mut [BitSet]) {
-        for (group, open) in open.iter_mut().enumerate() {
-            let sizes = self.sizes(pairs, group);
+    fn keep_refuted(&self, number: usize, open: &mut [BitSet]) {
+        for PairGroup {
+            group,
+            pairs,
+            sizes,
+        } in self.pair_groups()
+        {
+            let open = &mut open[group];
             *open = self
                 .facts
                 .refuted_pairs_in(number, pairs, group, sizes, open);
@@ -121,10 +136,14 @@ impl Work<'_> {
     }
 
     /// Enters the pairs that are impossible everywhere.
-    fn conclude(&mut self, pairs: &dyn Pairs, open: &[BitSet]) {
-        for (group, open) in open.iter().enumerate() {
-            let sizes = self.sizes(pairs, group);
-            let refuted = self.facts.refuted_pairs(pairs, group, sizes, open);
+    fn conclude(&mut self, open: &[BitSet]) {
+        for PairGroup {
+            group,
+            pairs,
+            sizes,
+        } in self.pair_groups()
+        {
+            let refuted = self.facts.refuted_pairs(pairs, group, sizes, &open[group]);
             for slot in refuted.iter() {
                 self.refute(at(group, slot));
             }
@@ -136,14 +155,18 @@ impl Work<'_> {
         &mut self,
         prover: &mut RegionProver<'_>,
         number: usize,
-        pairs: &dyn Pairs,
         open: &[BitSet],
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         let mut asked = Vec::new();
-        for (group, open) in open.iter().enumerate() {
-            let sizes = self.sizes(pairs, group);
+        for PairGroup {
+            group,
+            pairs,
+            sizes,
+        } in self.pair_groups()
+        {
+            let open = &open[group];
             let decided = self
                 .facts
                 .refuted_pairs_in(number, pairs, group, sizes, open);
@@ -162,9 +185,10 @@ impl Work<'_> {
             let is_open = |&&(group, slot): &&(usize, usize)| {
                 campaign.ledger().uncovered()[group].contains(slot)
             };
-            let questions = part.iter().filter(is_open).map(|&(group, slot)| {
+            let questions = part.iter().filter(is_open).filter_map(|&(group, slot)| {
+                let pairs = self.stage.family.pairs(group)?;
                 let (i, j) = pairs.neurons(group, slot);
-                let (before, _) = self.sizes(pairs, group);
+                let before = self.stage.network.layers()[pairs.layers(group).0].neurons();
                 let kept = (0..before).filter(|&n| pairs.slot(group, n, j).is_some());
                 let kept: Vec<usize> = kept.filter(|&n| n != i).collect();
                 let requirement = Requirement {
@@ -173,7 +197,7 @@ impl Work<'_> {
                     inputs: Inputs::Two,
                     formula: pairs.requirement(group, slot).formula_about(&kept),
                 };
-                (at(group, slot), requirement)
+                Some((at(group, slot), requirement))
             });
             let questions: Vec<AskedRequirement> = questions.collect();
             self.jointly(prover, &questions, campaign, record)?;
@@ -181,20 +205,35 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn sizes(&self, pairs: &dyn Pairs, group: usize) -> (usize, usize) {
-        let (before, layer) = pairs.layers(group);
-        let neurons = |layer: usize| self.stage.network.layers()[layer].neurons();
-        (neurons(before), neurons(layer))
+    /// The groups of pairs.
+    fn pair_groups(&self) -> Vec<PairGroup<'a>> {
+        let (network, family) = (self.stage.network, self.stage.family);
+        let neurons = |layer: usize| network.layers()[layer].neurons();
+        let of_group = |group: usize| {
+            let pairs = family.pairs(group)?;
+            let (before, layer) = pairs.layers(group);
+            let sizes = (neurons(before), neurons(layer));
+            Some(PairGroup {
+                group,
+                pairs,
+                sizes,
+            })
+        };
+        (0..family.groups().len()).filter_map(of_group).collect()
     }
 
     /// The neurons of open pairs, by layer and by how they have to change.
-    fn changing(&self, pairs: &dyn Pairs, open: &[BitSet]) -> Vec<(usize, Change, BitSet)> {
+    fn changing(&self, open: &[BitSet]) -> Vec<(usize, Change, BitSet)> {
         let mut all: Vec<(usize, Change, BitSet)> = Vec::new();
-        let (condition, decision) = pairs.changes();
-        for (group, open) in open.iter().enumerate() {
-            let sizes = self.sizes(pairs, group);
+        for PairGroup {
+            group,
+            pairs,
+            sizes,
+        } in self.pair_groups()
+        {
+            let (condition, decision) = pairs.changes();
             let (mut conditions, mut decisions) = (BitSet::new(sizes.0), BitSet::new(sizes.1));
-            pairs.each_pair(group, open, &mut |_, (i, j)| {
+            pairs.each_pair(group, &open[group], &mut |_, (i, j)| {
                 conditions.insert(i);
                 decisions.insert(j);
             });
@@ -248,13 +287,13 @@ impl Work<'_> {
     }
 
     /// Notes what is in the way of open pairs that depend on neurons of a layer.
-    fn hinder(&mut self, why: &str, layer: usize, pairs: &dyn Pairs, open: &[BitSet]) {
+    fn hinder(&mut self, why: &str, layer: usize, open: &[BitSet]) {
+        let family = self.stage.family;
         let depends = |(group, set): (usize, &BitSet)| {
-            let (before, after) = pairs.layers(group);
-            if before == layer || after == layer {
-                set.clone()
-            } else {
-                BitSet::new(set.len())
+            let layers = family.pairs(group).map(|pairs| pairs.layers(group));
+            match layers {
+                Some((before, after)) if before == layer || after == layer => set.clone(),
+                _ => BitSet::new(set.len()),
             }
         };
         let sets: Vec<BitSet> = open.iter().enumerate().map(depends).collect();

@@ -189,10 +189,16 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Everything that is open, over few boxes.
+    /// The groups whose requirements are formulas; pairs of neurons are asked about otherwise.
+    pub fn formula_groups(&self) -> impl Iterator<Item = usize> + use<'a> {
+        let family = self.stage.family;
+        (0..family.groups().len()).filter(|&group| family.pairs(group).is_none())
+    }
+
+    /// Every formula that is open, over few boxes.
     pub fn all(&mut self, campaign: &mut Campaign, record: &mut Recorder<'_>) -> Result<(), Error> {
         let mut provers = self.provers(campaign);
-        for group in 0..self.stage.family.groups().len() {
+        for group in self.formula_groups() {
             let mut open = campaign.ledger().uncovered()[group].clone();
             let named = self.named(group, open.iter().next());
             if named * open.count() > MAX_NAMED {

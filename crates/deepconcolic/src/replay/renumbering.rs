@@ -147,16 +147,19 @@ impl Renumbering {
                     }
                 }
             }
-            return table;
         }
         let rows = table.state.len();
+        let dense = table.pair_rows().start;
         let mut order: Vec<usize> = (0..rows).collect();
         let mut start = 0;
-        for group in family.groups() {
+        for (number, group) in family.groups().iter().enumerate() {
+            if family.pairs(number).is_some() {
+                continue;
+            }
             if let Some(layer) = group.layer.filter(|&l| l < network.layers().len()) {
                 // Slots of a layer go neuron by neuron, so many to each.
                 let each = group.slots() / network.layers()[layer].neurons().max(1);
-                for slot in (0..group.slots()).filter(|slot| start + slot < rows) {
+                for slot in (0..group.slots()).filter(|slot| start + slot < dense) {
                     let to = start + moved(layer, slot / each) * each + slot % each;
                     if let Some(place) = order.get_mut(to) {
                         *place = start + slot;

@@ -218,10 +218,12 @@ impl Log {
 
 /// What the end of a run takes that has done nothing yet.
 fn closing(prepared: &Prepared) -> Closing {
-    let groups = prepared.family.groups().iter();
-    let slots = groups.map(Group::slots).sum();
-    let is_about_pairs = prepared.family.pairs().is_some();
-    let rows = if is_about_pairs { 0 } else { slots };
+    let family = prepared.family.as_ref();
+    let groups = || family.groups().iter().enumerate();
+    let slots = groups().map(|(_, group)| group.slots()).sum();
+    let has_rows = |(number, _): &(usize, &Group)| family.pairs(*number).is_none();
+    let rows = groups().filter(has_rows).map(|(_, group)| group.slots());
+    let rows = rows.sum();
     Closing::of(slots, rows, prepared.network.input_elements())
 }
 

@@ -166,7 +166,7 @@ fn on_single_inputs(family: &dyn Family) -> bool {
             let slots: Vec<usize> = required.iter().collect();
             slots.into_iter().map(move |slot| (number, slot))
         });
-    family.pairs().is_none() && slots.all(|(group, slot)| family.inputs(group, slot) == Arity::One)
+    !family.has_pairs() && slots.all(|(group, slot)| family.inputs(group, slot) == Arity::One)
 }
 
 /// What some tests of a run meet, where two count together as they do in the run.

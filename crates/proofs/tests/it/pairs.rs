@@ -99,8 +99,8 @@ fn refuted_pairs_are_never_seen() {
         for (kind, name) in ["ssc", "vsc", "svc", "vvc"].into_iter().enumerate() {
             let criterion = ALL.iter().find(|c| c.name() == name).unwrap();
             let family = criterion.family(&setting).unwrap();
-            let pairs = family.pairs().unwrap();
             for (group, content) in family.groups().iter().enumerate() {
+                let pairs = family.pairs(group).unwrap();
                 let all = BitSet::new(content.slots()).complement();
                 let (before, layer) = pairs.layers(group);
                 let neurons = |l: usize| network.layers()[l].neurons();

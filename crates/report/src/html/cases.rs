@@ -1,6 +1,8 @@
 //! What a build server is told, case by case: the requirements, one by one or a layer at a time where they are too many;
 //! gates; adversarial inputs. Forms of it are `junit.rs` and `sarif.rs`.
 
+use deepconcolic_record::{CriterionSummary, LayerSummary};
+
 use super::index::words_of;
 use super::number::{count, percent, short};
 use super::view::{Named, Verdict, View};
@@ -36,14 +38,24 @@ pub const ADVERSARIAL: &str = "adversarial";
 
 /// All cases.
 pub fn cases(view: &View) -> Vec<Case> {
-    let mut cases = if view.named.is_empty() {
-        layers(view)
-    } else {
-        view.named
-            .iter()
-            .map(|named| requirement(view, named))
-            .collect()
+    let named = view.named.iter();
+    let mut cases: Vec<Case> = named.map(|named| requirement(view, named)).collect();
+    let criteria = &view.run.summary.criteria;
+    if criteria.is_empty() && cases.is_empty() {
+        let (class, is_property) = (&view.run.summary.criterion, view.is_property());
+        let layers = view.layers.iter();
+        cases.extend(layers.map(|l| layer(view, class, is_property, &l.summary)));
+    }
+    // Pairs of neurons have no cases of their own, and of many requirements only those with names have.
+    let by_layer = |c: &&CriterionSummary| {
+        let mut named = view.named.iter();
+        !named.any(|named| named.criterion.as_deref() == Some(c.criterion.as_str()))
     };
+    for criterion in criteria.iter().filter(by_layer) {
+        let (class, is_property) = (&criterion.criterion, criterion.properties.is_some());
+        let layers = criterion.layers.iter();
+        cases.extend(layers.map(|l| layer(view, class, is_property, l)));
+    }
     cases.extend(gates(view));
     cases.extend(adversarial(view));
     cases
@@ -71,36 +83,32 @@ fn requirement(view: &View, named: &Named) -> Case {
         Verdict::Open => Outcome::Skipped("open: neither a test nor a proof was found".into()),
     };
     Case {
-        class: view.run.summary.criterion.clone(),
+        class: (named.criterion.clone()).unwrap_or_else(|| view.run.summary.criterion.clone()),
         name: named.name.clone(),
         outcome,
     }
 }
 
 /// A layer passes where nothing is open, and nothing refuted.
-fn layers(view: &View) -> Vec<Case> {
-    let case = |layer: &super::view::Layer| {
-        let s = &layer.summary;
-        let outcome = match (view.is_property(), s.covered, s.unresolved) {
-            (true, refuted, _) if refuted > 0 => Outcome::Failed(format!(
-                "{} refuted\n{}",
-                count(refuted),
-                reproduction(view)
-            )),
-            (_, _, 0) => Outcome::Passed,
-            (_, covered, open) => Outcome::Skipped(format!(
-                "{} covered of what is not proven impossible, {} open",
-                percent(covered, s.total.saturating_sub(s.infeasible)),
-                count(open)
-            )),
-        };
-        Case {
-            class: view.run.summary.criterion.clone(),
-            name: format!("{} ({} requirements)", s.name, s.total),
-            outcome,
-        }
+fn layer(view: &View, criterion: &str, is_property: bool, s: &LayerSummary) -> Case {
+    let outcome = match (is_property, s.covered, s.unresolved) {
+        (true, refuted, _) if refuted > 0 => Outcome::Failed(format!(
+            "{} refuted\n{}",
+            count(refuted),
+            reproduction(view)
+        )),
+        (_, _, 0) => Outcome::Passed,
+        (_, covered, open) => Outcome::Skipped(format!(
+            "{} covered of what is not proven impossible, {} open",
+            percent(covered, s.total.saturating_sub(s.infeasible)),
+            count(open)
+        )),
     };
-    view.layers.iter().map(case).collect()
+    Case {
+        class: criterion.to_owned(),
+        name: format!("{} ({} requirements)", s.name, s.total),
+        outcome,
+    }
 }
 
 fn gates(view: &View) -> impl Iterator<Item = Case> + '_ {

@@ -229,7 +229,10 @@ fn table(view: &View, links: &Links<'_>) -> Markup {
                 p class="small" { (count(total.fragile)) " of the " (names(view)[0]) " ones only within the margin of rounding (fragile)." }
             }
             @if !view.named.is_empty() {
-                p { a href=(links.page("requirements")) { "All " (count(view.named.len())) " requirements, one by one" } }
+                p { a href=(links.page("requirements")) {
+                    @if view.named.len() >= total.total { "All " } @else { (count(view.named.len())) " of " }
+                    (count(total.total)) " requirements, one by one"
+                } }
             }
         }
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use deepconcolic::State;
+use deepconcolic_record::{CriterionSummary, LayerSummary};
 use maud::{Markup, html};
 
-use super::index::names;
-use super::number::{count, percent, plural};
+use super::accounts::GOAL;
+use super::number::{count, percent, plural, short};
 use super::page::{Links, Page};
 use super::svg::{Cell, CellMap};
 use super::view::{Layer, NeuronState, Neurons, View};
@@ -40,7 +41,8 @@ pub fn pages(view: &View, links: &Links<'_>) -> Vec<Page> {
 
 fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Links<'_>) -> Markup {
     let s = &layer.summary;
-    let words = names(view);
+    // What is asked of neurons are goals, also beside criteria that are properties.
+    let words = GOAL;
     let (height, width, maps) = neurons.size;
     let block = block(neurons.size);
     html! {
@@ -49,11 +51,14 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
             @if let Some(before) = other(view, number.checked_sub(1)) { " · " a href=(links.page(&before.page)) rel="prev" { "← " (before.summary.name) } }
             @if let Some(next) = other(view, number.checked_add(1)) { " · " a href=(links.page(&next.page)) rel="next" { (next.summary.name) " →" } }
         }
-        h1 { (s.name) span class="criterion" { (view.run.summary.criterion) } }
-        p class="headline" {
-            (count(s.covered)) " of " (plural(s.total, "requirement", "requirements")) " " (words[0]) " ("
-            (percent(s.covered, s.total.saturating_sub(s.infeasible))) " of what is not proven impossible), "
-            (count(s.infeasible)) " " (words[1]) ", " (count(s.unresolved)) " " (words[2]) "."
+        h1 { (s.name) span class="criterion" { (view.run.summary.criterion.replace(',', ", ")) } }
+        @for (criterion, s) in accounts(view, layer) {
+            p class="headline" {
+                @if let Some(criterion) = criterion { (criterion) ": " }
+                (count(s.covered)) " of " (plural(s.total, "requirement", "requirements")) " " (words[0]) " ("
+                (percent(s.covered, s.total.saturating_sub(s.infeasible))) " of what is not proven impossible), "
+                (count(s.infeasible)) " " (words[1]) ", " (count(s.unresolved)) " " (words[2]) "."
+            }
         }
         figure {
             div class="scroll map-holder" data-each=(neurons.each) data-order=(if neurons.map_by_map { "maps" } else { "places" }) { (map(layer, neurons, block).draw()) }
@@ -63,6 +68,7 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
                 @else { (plural(neurons.states.len(), "neuron", "neurons")) ", in their order" }
                 @if block > 1 { "; a cell stands for " (block) " × " (block) " neurons, paler cells have fewer " (words[0]) }
                 @if neurons.each > 1 { "; " (count(neurons.each)) " requirements a neuron, paler cells have fewer " (words[0]) }
+                @if !view.pairs.is_empty() { "; pairs of neurons are not among them" }
                 "."
             }
             p class="key" {
@@ -73,6 +79,20 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
         }
         (evidence(view, layer, neurons))
     }
+}
+
+/// What came of the layer, criterion by criterion where there are several.
+fn accounts<'v>(view: &'v View, layer: &'v Layer) -> Vec<(Option<&'v str>, &'v LayerSummary)> {
+    let criteria = &view.run.summary.criteria;
+    if criteria.is_empty() {
+        return vec![(None, &layer.summary)];
+    }
+    let of_criterion = |criterion: &'v CriterionSummary| {
+        let mut layers = criterion.layers.iter();
+        let mine = layers.find(|other| other.name == layer.summary.name)?;
+        Some((Some(criterion.criterion.as_str()), mine))
+    };
+    criteria.iter().filter_map(of_criterion).collect()
 }
 
 fn other(view: &View, number: Option<usize>) -> Option<&Layer> {
@@ -147,7 +167,11 @@ fn evidence(view: &View, layer: &Layer, neurons: &Neurons) -> Markup {
             }
             div class="scroll" {
                 table class="sortable evidence" id="evidence" {
-                    thead { tr { th scope="col" { "shown by" } th scope="col" { "state" } th scope="col" { "neurons" } th scope="col" { "which" } } }
+                    thead { tr {
+                        th scope="col" { "shown by" } th scope="col" { "state" } th scope="col" { "neurons" }
+                        @if !neurons.seen.is_empty() { th scope="col" class="number" { "u seen, from" } th scope="col" class="number" { "to" } }
+                        th scope="col" { "which" }
+                    } }
                     tbody {
                         @for (key, numbers) in &shown {
                             @let (by, state) = words(view, *key);
@@ -155,16 +179,57 @@ fn evidence(view: &View, layer: &Layer, neurons: &Neurons) -> Markup {
                                 th scope="row" { (by) }
                                 td { (state) }
                                 td class="number" { (count(numbers.len())) }
+                                @if !neurons.seen.is_empty() {
+                                    @let (low, high) = seen_of(neurons, numbers);
+                                    td class="number" { (value(low)) } td class="number" { (value(high)) }
+                                }
                                 td class="ranges" { (folded(&ranges(numbers, most))) }
                             }
                         }
                     }
                 }
             }
+            (ranges_of_u(neurons, most.is_none()))
             @if most.is_some() { p class="small" { "Long lists are cut; " code { "requirements.npz" } " has every neuron." } }
             @if let Some(rows) = &neurons.rows {
                 p class="small" { "Requirement " (layer.summary.name) ":N is row " (rows.start) " + N"
                     @if neurons.each > 1 { " × " (neurons.each) } " of " code { "requirements.npz" } "." }
+            }
+        }
+    }
+}
+
+/// The least and the largest u of some neurons.
+fn seen_of(neurons: &Neurons, numbers: &[usize]) -> (f32, f32) {
+    let seen = numbers
+        .iter()
+        .filter_map(|&neuron| neurons.seen.get(neuron));
+    seen.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), range| {
+        (low.min(range.0), high.max(range.1))
+    })
+}
+
+/// A value of u in four digits; a dash where no test has shown one.
+fn value(u: f32) -> String {
+    if u.is_finite() {
+        short(f64::from(u))
+    } else {
+        "–".into()
+    }
+}
+
+/// The range of u of every neuron, a line each, where they are not too many.
+fn ranges_of_u(neurons: &Neurons, each: bool) -> Markup {
+    html! {
+        @if !neurons.seen.is_empty() {
+            p class="small" {
+                "u is what goes into the activation, here over all tests of the suite, seeds among them. "
+                code { "neurons.npz" } " has the numbers in full."
+            }
+            @if each {
+                details { summary { "The range of u of each neuron" }
+                    pre id="seen" { @for (neuron, &(low, high)) in neurons.seen.iter().enumerate() { (neuron) " " (value(low)) " " (value(high)) "\n" } }
+                }
             }
         }
     }
@@ -188,7 +253,7 @@ fn key(view: &View, neurons: &Neurons, neuron: usize, state: NeuronState) -> Opt
 }
 
 fn words(view: &View, shown: Shown) -> (String, String) {
-    let names = names(view);
+    let names = GOAL;
     match shown {
         Shown::Test(test) => {
             let seeds = view.run.suite.seeds();

@@ -14,7 +14,7 @@ const ROWS: usize = 24;
 /// Most classes of a matrix.
 const CLASSES: usize = 24;
 
-/// The width of a matrix of pairs, in pixels.
+/// The longer side of a matrix of pairs, in pixels.
 const MATRIX: usize = 500;
 
 /// Some of many, evenly, with the first and the last.
@@ -536,7 +536,7 @@ pub fn pairs(view: &View) -> Markup {
         @if !view.pairs.is_empty() {
             section {
                 h2 { "Conditions and decisions" }
-                p class="small" { "Down: the condition's neurons; across: the decision's. Full cells hold as many covered pairs as any, paler ones fewer; striped ones only pairs proven impossible; empty ones none of either." }
+                p class="small" { "Down: the condition's neurons; across: the decision's. Full cells are covered as densely as any, paler ones less; striped ones only pairs proven impossible; empty ones none of either." }
                 @for map in &view.pairs { (pair_map(map)) }
             }
         }
@@ -544,30 +544,32 @@ pub fn pairs(view: &View) -> Markup {
 }
 
 fn pair_map(map: &PairMap) -> Markup {
-    let most = map
-        .counts
-        .iter()
-        .map(|(met, _)| *met)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let cell = |&(met, impossible): &(usize, usize)| match (met, impossible) {
+    let most = map.counts.iter().map(|(met, _)| *met).max().unwrap_or(0);
+    // Bins hold one neuron more or less than others: what counts is how much of a bin is covered.
+    let bins = || map.counts.iter().enumerate();
+    let densest = bins()
+        .map(|(bin, (met, _))| map.density(bin, *met))
+        .fold(0.0, f64::max);
+    let cell = |(bin, &(met, impossible)): (usize, &(usize, usize))| match (met, impossible) {
         (0, 0) => Cell::Nothing,
         (0, _) => Cell::Impossible,
-        (met, _) if met == most => Cell::Met,
-        (met, _) => Cell::Part((met * 5 / most).clamp(1, 4) as u8),
+        (met, _) => match map.density(bin, met) / densest {
+            share if share >= 1.0 => Cell::Met,
+            share => Cell::Part(((share * 5.0) as u8).clamp(1, 4)),
+        },
     };
     let drawing = CellMap {
         size: map.bins,
         maps: 1,
-        cells: map.counts.iter().map(cell).collect(),
+        cells: bins().map(cell).collect(),
         title: format!("Pairs of {} and {}", map.before, map.layer),
-        room: MATRIX,
+        // Neither wider nor higher.
+        room: MATRIX * map.bins.0 / map.bins.0.max(map.bins.1).max(1),
     };
     let binned = map.room() > 1;
     html! {
         figure {
-            h3 { (map.before) " → " (map.layer) }
+            h3 { @if let Some(criterion) = &map.criterion { (criterion) ": " } (map.before) " → " (map.layer) }
             div class="scroll" { (drawing.draw()) }
             figcaption {
                 (plural(map.neurons.0, "condition", "conditions")) ", " (plural(map.neurons.1, "decision", "decisions")) ": "

@@ -137,7 +137,7 @@ pub fn change(run: &Left, file: &str, array: &str, edit: impl Fn(&mut Vec<f64>))
         };
         match name.as_str() {
             "reference_distance" => copy::<f64>(&mut from, &mut to, &name, edited),
-            "x" | "unmeasured" | "distance" | "bound" | "confidence" => {
+            "x" | "unmeasured" | "distance" | "bound" | "confidence" | "low" | "high" => {
                 copy::<f32>(&mut from, &mut to, &name, |values| {
                     let wide = values.into_iter().map(f64::from).collect();
                     edited(wide).into_iter().map(|v| v as f32).collect()

@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use deepconcolic_check::{hex, sha256};
-use deepconcolic_dataset::arrays::{Element, NpzReader};
+use deepconcolic_dataset::arrays::{Element, NpzReader, read_npy};
 use deepconcolic_dataset::write::NpzWriter;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, IMAGES, Left, PIXELS, TABLE, assert_says, change, check, count, replay};
+use super::bed::{
+    Bed, IMAGES, Left, PIXELS, TABLE, assert_says, change, check, count, deepconcolic, replay,
+};
 
 /// A run with adversarial tests on a grid, and no proofs.
 const NEURONS: [&str; 9] = [
@@ -294,6 +296,43 @@ fn rows_of_requirements_are_recomputed_not_believed() {
         c[infeasible] = 9999.0;
     });
     run.noticed("a certificate", &["certificate: claimed 9999"]);
+}
+
+#[test]
+fn ranges_of_neurons_are_those_of_the_saved_suite() {
+    let bed = Bed::new();
+    let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
+    // What the suite shows, by another command.
+    let folder = bed.name("run");
+    let tests = bed.name("tests");
+    let export = ["suite", "export", &folder, "-o", &tests, "--form", "npz"];
+    assert!(deepconcolic(&export).output().unwrap().status.success());
+    let mut file = NpzReader::open(&run.run.0.join("neurons.npz")).unwrap();
+    let [low, high] = ["low", "high"].map(|n| file.read::<f32>(n).unwrap().values);
+    let count = file.read::<i64>("neurons").unwrap().values;
+    let (data, out) = (format!("{tests}/tests.npz"), bed.name("u.npy"));
+    let inspect = deepconcolic(&["inspect", TABLE[0], "--json"])
+        .output()
+        .unwrap();
+    let inspect: Value = serde_json::from_slice(&inspect.stdout).unwrap();
+    let name = inspect["layers"][0]["name"].as_str().unwrap();
+    let eval = ["eval", TABLE[0], "--data", &data, "--out", &out];
+    let mut eval = deepconcolic(&[&eval[..], &["--layer", name, "--pre"]].concat());
+    assert!(eval.output().unwrap().status.success());
+    let u = read_npy::<f32>(&bed.path("u.npy")).unwrap();
+    let neurons = usize::try_from(count[0]).unwrap();
+    let seen = |neuron: usize| {
+        let of = || u.values.iter().skip(neuron).step_by(neurons).copied();
+        let low = of().fold(f32::INFINITY, f32::min);
+        (low, of().fold(f32::NEG_INFINITY, f32::max))
+    };
+    let shown: Vec<(f32, f32)> = (0..neurons).map(seen).collect();
+    let ends = low.into_iter().zip(high).take(neurons);
+    assert_eq!(shown, ends.collect::<Vec<_>>());
+    run.forge("neurons.npz", "high", |high| high[1] += 1.0);
+    run.noticed("a range", &["neurons.npz", ":1: high: claimed"]);
+    run.forge("neurons.npz", "layer", |layer| layer[0] += 1.0);
+    run.noticed("a layer", &["neurons.npz"]);
 }
 
 /// The arrays of `requirements.npz` of a pair criterion, each with one row written twice.

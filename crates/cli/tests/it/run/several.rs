@@ -1,5 +1,6 @@
 //! Several criteria on one suite: each ends as it is counted alone, and the folder is a run's like any other.
 
+use deepconcolic_dataset::arrays::NpzReader;
 use serde_json::Value;
 
 use super::bed::{
@@ -128,11 +129,135 @@ fn such_runs_go_on_and_are_joined() {
     assert_eq!(covered_of(&merged, "nc"), covered_of(&single, "nc"));
 }
 
+/// Two criteria of pairs over the same layers, one of goals and one of properties on one input. All tests lie round one
+/// seed, so that any two of them count together, as any two samples of data do.
+const PAIRS: [&str; 14] = [
+    "-c",
+    "ssc",
+    "-c",
+    "nc",
+    "-c",
+    "vvc",
+    "-c",
+    "safety",
+    "--seeds",
+    "1",
+    "--radius",
+    "0.5",
+    "--max-executions",
+    "60000",
+];
+
+#[test]
+fn pairs_of_neurons_share_a_suite_with_other_criteria() {
+    let bed = Bed::new();
+    let run = bed.run("run", TABLE, &PAIRS);
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = replay(&run, &[]);
+    assert_eq!(code, 0, "{text}");
+    let out = bed.name("out");
+    let folder = run.0.to_str().unwrap();
+    let export = ["suite", "export", folder, "-o", &out, "--form", "npz"];
+    assert!(deepconcolic(&export).output().unwrap().status.success());
+    let data = format!("{out}/tests.npz");
+    for name in ["ssc", "nc", "vvc"] {
+        let measure = ["coverage", TABLE[0], "--data", &data, "-c", name];
+        let measure = deepconcolic(&[&measure[..], &["--no-noise", "--json", "-"]].concat())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&measure.stdout)
+            .unwrap_or_else(|_| panic!("{}", said(&measure)));
+        let covered = covered_of(&run, name);
+        assert_ne!(covered, 0, "{name}");
+        assert_eq!(report["criteria"][0]["covered"], covered, "{name}");
+    }
+    // Both kinds of proofs were tried: pairs that cannot be, and neurons.
+    let summary = run.summary();
+    let resolved = |name: &str| {
+        let criteria = summary["criteria"].as_array().unwrap();
+        let of = criteria.iter().find(|part| part["criterion"] == name);
+        let of = &of.unwrap()["requirements"];
+        of["total"].as_u64().unwrap() - of["unresolved"].as_u64().unwrap()
+    };
+    assert!(resolved("ssc") > covered_of(&run, "ssc").as_u64().unwrap());
+    // The rows of each pair criterion are those of a run of it alone: a row for what is covered or impossible.
+    for name in ["ssc", "vvc"] {
+        let rows = run.0.join(format!("requirements-{name}.npz"));
+        let rows = NpzReader::open(&rows).unwrap().read::<i64>("layer2");
+        assert_eq!(rows.unwrap().values.len() as u64, resolved(name), "{name}");
+    }
+}
+
+#[test]
+fn edits_of_pairs_among_several_criteria_are_noticed() {
+    let bed = Bed::new();
+    let run = bed.run("run", TABLE, &PAIRS);
+    for (file, column) in [
+        ("requirements-ssc.npz", "i"),
+        ("requirements.npz", "criterion"),
+        ("requirements.npz", "j"),
+        ("requirements.npz", "test2"),
+    ] {
+        let before = std::fs::read(run.0.join(file)).unwrap();
+        change(&run, file, column, |values| {
+            let last = values.len() - 1;
+            let at = values.iter().rposition(|&n| n >= 0.0).unwrap_or(last);
+            values[at] = if values[at] == 0.0 { 2.0 } else { 0.0 };
+        });
+        let (code, text) = check(&run, &[]);
+        assert_eq!(code, 1, "{file} {column}: {text}");
+        assert_says(&text, &[file]);
+        std::fs::write(run.0.join(file), before).unwrap();
+    }
+    assert_eq!(check(&run, &[]).0, 0);
+}
+
+#[test]
+fn runs_with_pairs_among_several_criteria_go_on_and_are_joined() {
+    let bed = Bed::new();
+    let flags = ["-c", "nc", "-c", "ssc", "--seeds", "2", "--max-executions"];
+    let whole = bed.run("at-once", TABLE, &[&flags[..], &["20000"]].concat());
+    let cut = bed.run("cut", TABLE, &[&flags[..], &["2500"]].concat());
+    let resume = [
+        "resume",
+        cut.0.to_str().unwrap(),
+        "--max-executions",
+        "20000",
+    ];
+    let output = deepconcolic(&resume).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    for file in ["suite.npz", "requirements.npz", "requirements-ssc.npz"] {
+        let bytes = |run: &Left| std::fs::read(run.0.join(file)).unwrap();
+        assert_eq!(bytes(&whole), bytes(&cut), "{file}");
+    }
+    let part = |out: &str, which: &str| {
+        let more = ["20000", "--partition", which];
+        bed.run(out, TABLE, &[&flags[..], &more].concat())
+    };
+    let (first, second) = (part("first", "1/2"), part("second", "2/2"));
+    let merged = bed.name("merged");
+    let parts = [first.0.to_str().unwrap(), second.0.to_str().unwrap()];
+    let output = deepconcolic(&["merge", &merged, parts[0], parts[1]])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let merged = Left(bed.path("merged"));
+    let (code, text) = check(&merged, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(
+        merged.summary()["requirements"]["total"],
+        whole.summary()["requirements"]["total"]
+    );
+}
+
 #[test]
 fn criteria_that_cannot_share_a_suite_are_refused() {
     let bed = Bed::new();
-    let refused = bed.refusal(IMAGES, &["-c", "nc", "-c", "ssc"]);
-    assert_says(&refused, &["ssc is about two inputs", "a run of its own"]);
+    let refused = bed.refusal(IMAGES, &["-c", "nc", "-c", "lipschitz"]);
+    assert_says(&refused, &["lipschitz has a run of its own", "slopes"]);
+    let refused = bed.refusal(IMAGES, &["-c", "nc", "-c", "ssc", "--strategy", "random"]);
+    assert_says(&refused, &["pairs of neurons", "cascade"]);
     let refused = bed.refusal(IMAGES, &["-c", "nc", "-c", "ncb"]);
     assert_says(&refused, &["no criterion `ncb`", "did you mean"]);
 }

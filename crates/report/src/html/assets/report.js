@@ -106,12 +106,18 @@
   const holder = document.querySelector('.map-holder');
   const readout = document.getElementById('readout');
   if (evidence && holder && readout) {
+    const seen = new Map();
     let known;
     const read = () => {
       known = new Map();
+      const lines = document.getElementById('seen');
+      for (const line of lines ? lines.textContent.split('\n').filter(Boolean) : []) {
+        const [neuron, low, high] = line.split(' ');
+        seen.set(Number(neuron), `; u seen from ${low} to ${high}`);
+      }
       for (const row of evidence.tBodies[0].rows) {
         const words = [row.cells[0].textContent.trim(), row.cells[1].textContent.trim()];
-        for (const range of row.cells[3].querySelector('.all').textContent.split(' ').filter(Boolean)) {
+        for (const range of row.querySelector('.ranges .all').textContent.split(' ').filter(Boolean)) {
           const [first, last] = range.split('-').map(Number);
           for (let neuron = first; neuron <= (last === undefined ? first : last); neuron += 1) known.set(neuron, words);
         }
@@ -134,7 +140,7 @@
       const found = known.get(neuron);
       const place = maps > 1 ? ` (map ${map}, row ${row}, column ${column})` : '';
       if (!found) readout.textContent = `Neuron ${neuron}${place}: not required`;
-      else readout.textContent = `Neuron ${neuron}${place}: ${found[1]}${found[0] === 'several' ? '' : `, shown by ${found[0]}`}`;
+      else readout.textContent = `Neuron ${neuron}${place}: ${found[1]}${found[0] === 'several' ? '' : `, shown by ${found[0]}`}${seen.get(neuron) || ''}`;
     };
     svg.addEventListener('pointermove', tell);
     svg.addEventListener('pointerdown', tell);

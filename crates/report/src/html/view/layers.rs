@@ -56,6 +56,8 @@ pub struct Neurons {
     pub size: (usize, usize, usize),
     /// Whether neurons are counted map by map; else place by place.
     pub map_by_map: bool,
+    /// The least and the largest u that the suite shows of each; empty where that is not known.
+    pub seen: Vec<(f32, f32)>,
 }
 
 impl Neurons {
@@ -138,6 +140,7 @@ fn neurons(run: &SavedRun, layer: &str) -> Option<Neurons> {
         false if groups.len() == 1 => (vec![rows.len()], rows.len()),
         false => return None,
     };
+    let seen = seen(run, number, count);
     let mut states = vec![State::default(); count];
     let mut each = 0;
     for group in &groups {
@@ -155,7 +158,22 @@ fn neurons(run: &SavedRun, layer: &str) -> Option<Neurons> {
         states,
         size,
         map_by_map,
+        seen,
     })
+}
+
+/// What the suite shows of the neurons of a layer, if it is a range for each of so many.
+fn seen(run: &SavedRun, layer: usize, count: usize) -> Vec<(f32, f32)> {
+    let Some(seen) = run.neurons.of_layer(layer) else {
+        return Vec::new();
+    };
+    let ends = seen.low.iter().copied().zip(seen.high.iter().copied());
+    let ends: Vec<(f32, f32)> = ends.collect();
+    if ends.len() == count {
+        ends
+    } else {
+        Vec::new()
+    }
 }
 
 fn counted(states: &[u8]) -> State {

@@ -1,6 +1,6 @@
 //! Requirements that are shown one by one: those of a file and of regions by name, those of neurons where they are few.
 
-use deepconcolic::{Polarity, SavedRun, State};
+use deepconcolic::{Polarity, SavedRun, State, is_about_pairs};
 
 /// Most requirements that have a row of their own.
 pub const MOST: usize = 2000;
@@ -56,6 +56,8 @@ impl Verdict {
 
 /// One requirement.
 pub struct Named {
+    /// Its criterion, where there are several.
+    pub criterion: Option<String>,
     /// What it is called.
     pub name: String,
     /// Its row in the table.
@@ -76,13 +78,15 @@ pub struct Named {
 pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
     let table = &run.requirements;
     let groups = &run.summary.rows;
-    let has_names = groups.iter().any(|group| !group.asked.is_empty());
-    if groups.is_empty() || (table.state.len() > MOST && !has_names) {
-        return Vec::new();
-    }
+    // Of many, those that have names.
+    let are_few = table.pair_rows().start <= MOST;
     let mut named = Vec::new();
     let mut first = 0_usize;
     for (number, group) in groups.iter().enumerate() {
+        if !are_few && group.asked.is_empty() {
+            first = first.saturating_add(group.rows);
+            continue;
+        }
         let criterion = criterion_of(run, number);
         let neurons = each_of(run, group.layer.as_deref(), group.rows);
         for at in 0..group.rows.min(MOST) {
@@ -92,7 +96,12 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
             };
             let asked = group.asked.get(at);
             let name = match (asked, &group.layer) {
-                (Some(asked), _) => region_name(run, &asked.name),
+                (Some(asked), _) => {
+                    // Of several criteria, each names its requirements with its own name first.
+                    let prefix = criterion.map(|criterion| format!("{criterion} "));
+                    let name = prefix.and_then(|prefix| asked.name.strip_prefix(&prefix));
+                    region_name(run, name.unwrap_or(&asked.name))
+                }
                 (None, Some(layer)) => match at / neurons {
                     neuron if neurons == 1 => format!("{layer}:{neuron}"),
                     neuron => format!("{layer}:{neuron} part {}", at % neurons),
@@ -112,6 +121,7 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
                 continue;
             };
             named.push(Named {
+                criterion: criterion.map(str::to_owned),
                 name,
                 row,
                 verdict,
@@ -126,10 +136,13 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
     named
 }
 
-/// The criterion of a group, where a run has several: each has a group for every layer that it counts.
+/// The criterion of a group, where a run has several: each has a group for every layer that it counts, but those about
+/// pairs of neurons, whose rows say for themselves what they are.
 fn criterion_of(run: &SavedRun, group: usize) -> Option<&str> {
     let mut end = 0;
-    run.summary.criteria.iter().find_map(|criterion| {
+    let criteria = run.summary.criteria.iter();
+    let mut with_groups = criteria.filter(|criterion| !is_about_pairs(&criterion.criterion));
+    with_groups.find_map(|criterion| {
         end += criterion.layers.len();
         (group < end).then_some(criterion.criterion.as_str())
     })
