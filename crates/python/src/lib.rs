@@ -10,6 +10,7 @@ mod events;
 mod filter;
 mod jobs;
 mod model;
+mod report;
 mod session;
 mod work;
 
@@ -26,6 +27,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(jobs::check, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::replay, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(report::run_html, module)?)?;
+    module.add_function(wrap_pyfunction!(report::coverage_html, module)?)?;
+    module.add_function(wrap_pyfunction!(report::drawings, module)?)?;
+    module.add_function(wrap_pyfunction!(report::write_report, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(work::panic, module)?)?;
     Ok(())

@@ -55,7 +55,9 @@ def test_an_unknown_criterion_names_those_there_are(model, x):
 
 def test_results_have_tables_and_html(model, x, tmp_path):
     measured = dc.coverage(model, x)
-    assert "1812" in measured._repr_html_()
+    page = measured._repr_html_()
+    assert "300 samples cover 99.7 % of nc." in page and "relu3" in page
+    assert page.startswith("<div class=\"deepconcolic\">") and "<script" not in page
     measured.save(tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text()) == measured.report
     pandas = pytest.importorskip("pandas")

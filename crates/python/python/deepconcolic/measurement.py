@@ -92,13 +92,7 @@ class Coverage:
         Path(path).write_text(json.dumps(self.report, indent=2) + "\n", encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from ._html import percent, table
-
-        rows = [
-            [found.name, found.covered, found.total, percent(found.coverage), "" if found.noise is None else percent(found.noise)]
-            for found in self.criteria
-        ]
-        return f"<p>{self.samples} samples</p>" + table(["criterion", "covered", "required", "coverage", "as many noise inputs"], rows)
+        return _native.coverage_html(json.dumps(self.report))
 
 
 def coverage(
