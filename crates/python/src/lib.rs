@@ -23,6 +23,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(jobs::coverage, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_part, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_joined, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_profile, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::verify, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::check, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::replay, module)?)?;

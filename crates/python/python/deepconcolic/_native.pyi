@@ -61,6 +61,33 @@ def coverage(
     quantities: Optional[list[float]] = None,
     threads: int = 0,
 ) -> str: ...
+def coverage_part(
+    job: str,
+    model: Model,
+    part: str,
+    x: npt.NDArray[Any],
+    labels: Optional[list[int]] = None,
+    quantities: Optional[list[float]] = None,
+    threads: int = 0,
+) -> str: ...
+def coverage_joined(
+    job: str,
+    model: Model,
+    parts: Sequence[str],
+    x: npt.NDArray[Any],
+    labels: Optional[list[int]] = None,
+    quantities: Optional[list[float]] = None,
+    threads: int = 0,
+) -> str: ...
+def coverage_profile(
+    job: str,
+    model: Model,
+    path: Path,
+    x: npt.NDArray[Any],
+    labels: Optional[list[int]] = None,
+    quantities: Optional[list[float]] = None,
+    threads: int = 0,
+) -> Optional[str]: ...
 def verify(model: Model, property: Path, timeout: float, out: Optional[Path] = None, threads: int = 0) -> str: ...
 def check(folder: Path, model: Optional[Path] = None, threads: int = 0) -> str: ...
 def replay(folder: Path, model: Optional[Path] = None, threads: int = 0) -> str: ...
