@@ -49,7 +49,7 @@ impl CoverageJob {
         tell: &mut dyn FnMut(Event),
     ) -> Result<CoveragePart, Error> {
         let prepared = self.prepare(tell)?;
-        self.can_be_joined(&prepared)?;
+        can_be_joined(&prepared)?;
         let families = prepared.families();
         let inputs = prepared.inputs()?;
         let range = part.range(prepared.data.len());
@@ -98,7 +98,7 @@ impl CoverageJob {
             )));
         }
         let prepared = self.prepare(tell)?;
-        self.can_be_joined(&prepared)?;
+        can_be_joined(&prepared)?;
         let families = prepared.families();
         let mut measured = Measurement {
             covered: none(&families),
@@ -129,25 +129,26 @@ impl CoverageJob {
         }
         self.conclude(&prepared, &measured, noise.as_deref())
     }
+}
 
-    /// Refuses what cannot be measured in parts.
-    fn can_be_joined(&self, prepared: &Prepared) -> Result<(), Error> {
-        for (criterion, family) in prepared.chosen.iter().zip(&prepared.families) {
-            if two_inputs::has_some(family.as_ref()) {
-                return Err(Error::Request(format!(
-                    "{}: two samples of different parts may meet a requirement together, so that parts of data cannot be \
-                     joined; measure it in one process",
-                    criterion.name()
-                )));
-            }
+/// Refuses what cannot be measured in parts.
+fn can_be_joined(prepared: &Prepared) -> Result<(), Error> {
+    for (criterion, family) in prepared.chosen.iter().zip(&prepared.families) {
+        if two_inputs::has_some(family.as_ref()) {
+            return Err(Error::Request(format!(
+                "{}: two samples of different parts may meet a requirement together, so that parts of data cannot be \
+                 joined; measure it in one process",
+                criterion.name()
+            )));
         }
-        if prepared.requirements.is_some() {
-            return Err(Error::Request(
-                "requirements of a file are not measured in parts of data; measure them in one process".into(),
-            ));
-        }
-        Ok(())
     }
+    if prepared.requirements.is_some() {
+        return Err(Error::Request(
+            "requirements of a file are not measured in parts of data; measure them in one process"
+                .into(),
+        ));
+    }
+    Ok(())
 }
 
 fn words(covered: &[Vec<BitSet>]) -> Vec<Vec<Words>> {
