@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_criteria::{Decision, Prediction, Truth};
+use serde::{Deserialize, Serialize};
 
 /// Right answers among labelled inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,10 +21,9 @@ impl Accuracy {
     }
 }
 
-/// The answers for many inputs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answers {
-    decision: Decision,
+/// Answers as numbers, without the rule that they were read by: those of several parts of data can be added up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnswerCounts {
     /// Inputs that have an answer, or would have one if there was a rule.
     pub samples: usize,
     /// Inputs by the class the network gives them; empty where the answer is no class.
@@ -39,18 +39,50 @@ pub struct Answers {
     pub(crate) shifted: [usize; 2],
 }
 
+impl AnswerCounts {
+    /// Adds those of later inputs, which are numbered as if these were the first of all; refuses those of another network.
+    pub fn add(&mut self, later: &Self) -> Result<(), String> {
+        if self.classes.len() != later.classes.len() {
+            return Err(format!(
+                "answers of {} and of {} classes",
+                self.classes.len(),
+                later.classes.len()
+            ));
+        }
+        self.samples += later.samples;
+        self.right += later.right;
+        for (sum, more) in self.classes.iter_mut().zip(&later.classes) {
+            *sum += more;
+        }
+        for (&label, more) in &later.labels {
+            *self.labels.entry(label).or_default() += more;
+        }
+        for (sum, more) in self.shifted.iter_mut().zip(later.shifted) {
+            *sum += more;
+        }
+        self.values.extend(&later.values);
+        self.not_finite.extend(&later.not_finite);
+        Ok(())
+    }
+}
+
+/// The answers for many inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    decision: Decision,
+    /// How many there are of each kind.
+    pub counts: AnswerCounts,
+}
+
 impl Answers {
     /// No answers so far.
     pub fn new(decision: &Decision) -> Self {
         Self {
             decision: decision.clone(),
-            samples: 0,
-            classes: vec![0; decision.classes()],
-            labels: BTreeMap::new(),
-            values: Vec::new(),
-            not_finite: Vec::new(),
-            right: 0,
-            shifted: [0; 2],
+            counts: AnswerCounts {
+                classes: vec![0; decision.classes()],
+                ..AnswerCounts::default()
+            },
         }
     }
 
@@ -63,33 +95,33 @@ impl Answers {
     pub fn observe(&mut self, number: usize, logits: &[f32], truth: Option<&Truth>) {
         let prediction = self.decision.predict(logits);
         if prediction == Prediction::NotFinite {
-            self.not_finite.push(number);
+            self.counts.not_finite.push(number);
             return;
         }
-        self.samples += 1;
+        self.counts.samples += 1;
         if let Some(class) = prediction.class() {
-            self.classes[class] += 1;
+            self.counts.classes[class] += 1;
         }
         match truth {
             Some(Truth::Class(label)) => {
-                *self.labels.entry(*label).or_default() += 1;
+                *self.counts.labels.entry(*label).or_default() += 1;
                 let off = label.saturating_sub(prediction.label());
-                self.shifted[0] += usize::from(off == 1);
-                self.shifted[1] += usize::from(off == -1);
+                self.counts.shifted[0] += usize::from(off == 1);
+                self.counts.shifted[1] += usize::from(off == -1);
             }
-            Some(Truth::Values(values)) => self.values.extend(values),
+            Some(Truth::Values(values)) => self.counts.values.extend(values),
             None => {}
         }
         let right = |truth| self.decision.agrees(&prediction, truth);
-        self.right += usize::from(truth.is_some_and(right));
+        self.counts.right += usize::from(truth.is_some_and(right));
     }
 
     /// How often the network is right, where labels are known.
     pub fn accuracy(&self) -> Option<Accuracy> {
-        let labelled = !self.labels.is_empty() || !self.values.is_empty();
+        let labelled = !self.counts.labels.is_empty() || !self.counts.values.is_empty();
         labelled.then_some(Accuracy {
-            right: self.right,
-            total: self.samples,
+            right: self.counts.right,
+            total: self.counts.samples,
         })
     }
 }

@@ -74,7 +74,7 @@ pub fn measure_within(
             run.extend(numbers);
         },
     );
-    answers.not_finite = ran.not_finite;
+    answers.counts.not_finite = ran.not_finite;
     for tally in &mut tallies {
         let rerun = |tests: &[usize], points: &[Point]| {
             let numbers: Vec<usize> = tests.iter().map(|&test| run[test]).collect();

@@ -25,12 +25,12 @@ mod stages;
 mod steepest;
 mod suite;
 
-pub use answers::{Accuracy, Answers};
+pub use answers::{Accuracy, AnswerCounts, Answers};
 pub use campaign::{Added, AddedPair, Campaign, FoundPair, Round, Stop, Subject, means};
 pub use coverage::{Measurement, measure, measure_within, profile};
 pub use filter::Filter;
 pub use identity::{TestId, TestRef};
-pub use inputs::Inputs;
+pub use inputs::{Inputs, InputsRange};
 pub use ledger::Ledger;
 pub use limits::{Limits, Passes};
 pub use noise::Noise;

@@ -16,11 +16,11 @@ const BATCH: usize = 256;
 
 /// Why no figure over these data means anything, if so: no sample has an answer.
 pub fn refusal(answers: &Answers) -> Option<String> {
-    (answers.samples == 0 && !answers.not_finite.is_empty()).then(|| {
+    (answers.counts.samples == 0 && !answers.counts.not_finite.is_empty()).then(|| {
         format!(
             "the model's output is NaN or infinite for all {} samples, so that it has no answer for any; \
              check the model's weights, and --scale, --mean and --std",
-            answers.not_finite.len()
+            answers.counts.not_finite.len()
         )
     })
 }
@@ -41,10 +41,10 @@ pub fn findings(answers: &Answers, names: Option<&[String]>) -> Vec<String> {
 }
 
 fn not_finite(answers: &Answers) -> Option<String> {
-    let first = answers.not_finite.first()?;
+    let first = answers.counts.not_finite.first()?;
     let (bad, all) = (
-        answers.not_finite.len(),
-        answers.samples + answers.not_finite.len(),
+        answers.counts.not_finite.len(),
+        answers.counts.samples + answers.counts.not_finite.len(),
     );
     Some(format!(
         "the model's output is NaN or infinite for {bad} of {all} samples (the first is sample {first}); they \
@@ -58,7 +58,7 @@ fn below_chance(answers: &Answers) -> Option<String> {
     let accuracy = answers.accuracy()?;
     let (chance, words) = match answers.decision().rule()? {
         Rule::Within(tolerance) => {
-            let best = within_reach(&answers.values, tolerance);
+            let best = within_reach(&answers.counts.values, tolerance);
             if best == accuracy.total {
                 return None;
             }
@@ -106,7 +106,7 @@ fn within_reach(values: &[f64], tolerance: f64) -> usize {
 
 fn shifted(answers: &Answers) -> Option<String> {
     let accuracy = answers.accuracy()?;
-    let [higher, lower] = answers.shifted;
+    let [higher, lower] = answers.counts.shifted;
     let (right, words) = if higher >= lower {
         (higher, ("higher", "subtract 1"))
     } else {
@@ -116,7 +116,7 @@ fn shifted(answers: &Answers) -> Option<String> {
         return None;
     }
     let share = Accuracy { right, ..accuracy }.share();
-    let start = match answers.labels.keys().next() {
+    let start = match answers.counts.labels.keys().next() {
         Some(1) if higher >= lower => "labels seem to start at 1, classes start at 0: ",
         _ => "",
     };
@@ -134,6 +134,7 @@ fn without_class(answers: &Answers) -> Option<String> {
     let classes = answers.decision().classes();
     let impossible = |label: i64| usize::try_from(label).map_or(true, |label| label >= classes);
     let strange: Vec<(i64, usize)> = answers
+        .counts
         .labels
         .iter()
         .filter(|(label, _)| impossible(**label))
@@ -159,18 +160,19 @@ fn without_class(answers: &Answers) -> Option<String> {
 
 fn one_class(answers: &Answers) -> Option<String> {
     let class = answers
+        .counts
         .classes
         .iter()
-        .position(|&count| count == answers.samples)?;
+        .position(|&count| count == answers.counts.samples)?;
     let strange = match answers.accuracy() {
         Some(accuracy) => accuracy.right < accuracy.total,
-        None => answers.samples >= MANY,
+        None => answers.counts.samples >= MANY,
     };
-    (strange && answers.samples > 1).then(|| {
+    (strange && answers.counts.samples > 1).then(|| {
         format!(
             "the model gives class {class} to all {} samples: the data may not be scaled or laid out as it takes \
              them",
-            answers.samples
+            answers.counts.samples
         )
     })
 }

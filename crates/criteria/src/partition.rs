@@ -7,6 +7,7 @@
 //! stay together.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use deepconcolic_language::{Inputs, Requirement};
@@ -38,12 +39,17 @@ impl Partition {
         (1..=of).map(move |part| Self { part, of })
     }
 
+    /// Which of so many things, in their order, are in the part.
+    pub fn range(self, count: usize) -> Range<usize> {
+        let cut = |part: usize| count * part / self.of;
+        cut(self.part - 1)..cut(self.part)
+    }
+
     /// A group of which only the requirements of the part are required.
     pub fn of_group(self, group: &Group) -> Group {
         let required: Vec<usize> = group.not_required.complement().iter().collect();
-        let cut = |part: usize| required.len() * part / self.of;
         let mut not_required = BitSet::new(group.slots()).complement();
-        for &slot in &required[cut(self.part - 1)..cut(self.part)] {
+        for &slot in &required[self.range(required.len())] {
             not_required.remove(slot);
         }
         Group {

@@ -1,5 +1,7 @@
 //! What data cover, by any number of criteria in one pass.
 
+mod part;
+
 use std::path::{Path, PathBuf};
 
 use deepconcolic_campaign::{Accuracy, Measurement, Noise, answer, measure, sanity};
@@ -16,6 +18,8 @@ use crate::folder::{paths, profile_file};
 use crate::samples::{self, LabelledInputs};
 use crate::settings::{CriterionSettings, DataSettings, ModelSettings};
 use crate::{criterion, model, requirements, two_inputs};
+
+pub use part::CoveragePart;
 
 /// What is asked of data.
 ///
@@ -157,6 +161,31 @@ pub fn share(covered: usize, total: usize) -> f64 {
     }
 }
 
+/// What is measured, and on what: read and checked.
+struct Prepared {
+    chosen: Vec<&'static dyn Criterion>,
+    network: Network,
+    requirements: Option<RequirementSet>,
+    decision: Decision,
+    data: Samples,
+    domain: Domain,
+    domain_words: String,
+    space: InputSpace,
+    profile: Option<Profile>,
+    profile_words: Option<String>,
+    families: Vec<Box<dyn Family>>,
+}
+
+impl Prepared {
+    fn inputs(&self) -> Result<LabelledInputs<'_>, Error> {
+        samples::inputs(&self.data, &self.decision)
+    }
+
+    fn families(&self) -> Vec<&dyn Family> {
+        self.families.iter().map(AsRef::as_ref).collect()
+    }
+}
+
 impl CoverageJob {
     /// Criteria on a model with data, everything else by default.
     pub fn new(model: impl AsRef<Path>, data: impl AsRef<Path>, criteria: &[&str]) -> Self {
@@ -170,6 +199,22 @@ impl CoverageJob {
 
     /// Measures.
     pub fn run(&self, tell: &mut dyn FnMut(Event)) -> Result<CoverageReport, Error> {
+        let prepared = self.prepare(tell)?;
+        let refs = prepared.families();
+        let inputs = prepared.inputs()?;
+        let measured = measure(&prepared.network, &inputs, &refs, &prepared.decision);
+        let noise = self.noise(&prepared, &refs);
+        let noise =
+            noise.map(|noise| measure(&prepared.network, &noise, &refs, &prepared.decision));
+        self.conclude(
+            &prepared,
+            &measured,
+            noise.as_ref().map(|n| n.covered.as_slice()),
+        )
+    }
+
+    /// Everything that is measured, and on what.
+    fn prepare(&self, tell: &mut dyn FnMut(Event)) -> Result<Prepared, Error> {
         let chosen: Vec<&'static dyn Criterion> = self
             .criteria
             .iter()
@@ -182,7 +227,6 @@ impl CoverageJob {
         let requirements = self.requirements(&network)?;
         let decision = model::decision(self.decision, &network)?;
         let data = self.data.open(&network)?;
-        let inputs = samples::inputs(&data, &decision)?;
         let (domain, domain_words) = samples::domain(self.domain.as_deref(), &data, &network)?;
         let space = domain.space(samples::pixels(&network));
         let (profile, profile_words) = self.profile(&network, &data, &chosen)?;
@@ -194,33 +238,56 @@ impl CoverageJob {
             profile.as_ref(),
             &space,
         )?;
-        let refs: Vec<&dyn Family> = families.iter().map(AsRef::as_ref).collect();
-        let measured = measure(&network, &inputs, &refs, &decision);
+        Ok(Prepared {
+            chosen,
+            network,
+            requirements,
+            decision,
+            data,
+            domain,
+            domain_words,
+            space,
+            profile,
+            profile_words,
+            families,
+        })
+    }
+
+    /// The report of what was measured: on the data, and on noise.
+    fn conclude(
+        &self,
+        prepared: &Prepared,
+        measured: &Measurement,
+        noise: Option<&[Vec<BitSet>]>,
+    ) -> Result<CoverageReport, Error> {
+        let Prepared { data, network, .. } = prepared;
         if let Some(why) = sanity::refusal(&measured.answers) {
             return Err(Error::Request(why));
         }
-        let notes = samples::notes(&data, &measured.answers, &domain, &domain_words);
-        let noise = self.noise(&network, domain, data.len(), &refs, &decision);
+        if let (Some(path), Some(profile)) = (&self.save_profile, &prepared.profile) {
+            profile_file::save(path, network, profile)?;
+        }
+        let (domain, words) = (&prepared.domain, &prepared.domain_words);
         Ok(CoverageReport {
             samples: data.len(),
             layout: data.layout().to_owned(),
-            domain: domain_words,
-            profile: profile_words,
-            decision: decision.rule(),
+            domain: words.clone(),
+            profile: prepared.profile_words.clone(),
+            decision: prepared.decision.rule(),
             accuracy: measured.answers.accuracy().map(Accuracy::share),
-            classes: measured.answers.classes.clone(),
-            notes,
-            criteria: chosen
-                .iter()
-                .enumerate()
-                .map(|(i, criterion)| {
-                    let noise = noise.as_ref().map(|n| n.covered[i].as_slice());
-                    let family = families[i].as_ref();
-                    self.criterion(&network, *criterion, family, &measured.covered[i], noise)
+            classes: measured.answers.counts.classes.clone(),
+            notes: samples::notes(data, &measured.answers, domain, words),
+            criteria: (prepared.chosen.iter().zip(&prepared.families).enumerate())
+                .map(|(i, (criterion, family))| {
+                    let noise = noise.map(|noise| noise[i].as_slice());
+                    let covered = &measured.covered[i];
+                    self.criterion(network, *criterion, family.as_ref(), covered, noise)
                 })
                 .collect(),
-            requirements: match requirements {
-                Some(set) => Some(self.answers(&network, &inputs, &set, &space)?),
+            requirements: match &prepared.requirements {
+                Some(set) => {
+                    Some(self.answers(network, &prepared.inputs()?, set, &prepared.space)?)
+                }
                 None => None,
             },
         })
@@ -247,9 +314,6 @@ impl CoverageJob {
         let given = self.profile.as_deref();
         let all = profile_file::Extent::default();
         let found = profile_file::find(given, &self.data, data, network, &all)?;
-        if let Some(path) = &self.save_profile {
-            profile_file::save(path, network, &found.profile)?;
-        }
         Ok((Some(found.profile), Some(found.words)))
     }
 
@@ -287,19 +351,11 @@ impl CoverageJob {
             .collect()
     }
 
-    fn noise(
-        &self,
-        network: &Network,
-        domain: Domain,
-        count: usize,
-        families: &[&dyn Family],
-        decision: &Decision,
-    ) -> Option<Measurement> {
-        if self.no_noise || families.is_empty() {
-            return None;
-        }
-        let noise = Noise::new(domain, count, self.rng_seed);
-        Some(measure(network, &noise, families, decision))
+    /// As many inputs of noise as there are samples, unless nobody wants to know.
+    fn noise(&self, prepared: &Prepared, families: &[&dyn Family]) -> Option<Noise> {
+        let wanted = !self.no_noise && !families.is_empty();
+        let noise = || Noise::new(prepared.domain.clone(), prepared.data.len(), self.rng_seed);
+        wanted.then(noise)
     }
 
     fn criterion(

@@ -96,7 +96,8 @@ pub use conclude::Conclusion;
 pub use conclude::certified_distance::{CertifiedDistance, SeedAnswer};
 pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
-    CoverageJob, CoverageReport, CriterionReport, LayerReport, RequirementReport, share,
+    CoverageJob, CoveragePart, CoverageReport, CriterionReport, LayerReport, RequirementReport,
+    share,
 };
 pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;

@@ -3,7 +3,8 @@
     python crates/python/benchmarks/cluster.py MODEL.onnx DATA.npz --criterion ssc [--shards 8] [--slots 1,2] [OPTION=VALUE ...]
 
 Options are those of deepconcolic.run, for example seeds=20 max_executions=4000. Both sides do the same shards, so that the
-ratio says what the second slot gains.
+ratio says what the second slot gains. Ray runs workers at a niceness of 15 unless RAY_worker_niceness says otherwise: set it to 0
+where something else is running.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use deepconcolic::{CheckReport, CoverageJob, Event, Merge, Replay, VerifyJob};
+use deepconcolic::{
+    CheckReport, CoverageJob, CoveragePart, CoverageReport, Error, Event, Merge, Partition, Replay,
+    VerifyJob,
+};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -23,18 +26,102 @@ pub fn coverage(
     quantities: Option<Vec<f64>>,
     threads: usize,
 ) -> PyResult<String> {
+    let job = measuring(py, job, model, x, labels, quantities)?;
+    detached(py, threads, move || reported(|tell| job.run(tell)))
+}
+
+/// What is to be measured.
+fn measuring(
+    py: Python<'_>,
+    job: &str,
+    model: &Model,
+    x: Option<&Bound<'_, PyAny>>,
+    labels: Option<Vec<i64>>,
+    quantities: Option<Vec<f64>>,
+) -> PyResult<CoverageJob> {
     let raise = |failure: Failure| failure.exception(py);
     let mut job: CoverageJob = serde_json::from_str(job).map_err(|e| raise(e.into()))?;
     job.model = model.settings.clone();
     if let Some(x) = x {
         job.data.content = Some(arrays::dataset(x, labels, quantities).map_err(raise)?);
     }
+    Ok(job)
+}
+
+/// A report as JSON, with what was told on the way before its other notes.
+fn reported(
+    measure: impl FnOnce(&mut dyn FnMut(Event)) -> Result<CoverageReport, Error>,
+) -> Result<String, Failure> {
+    let mut notes = Vec::new();
+    let mut report = measure(&mut |event| notes.extend(note(event)))?;
+    notes.append(&mut report.notes);
+    report.notes = notes;
+    Ok(serde_json::to_string(&report)?)
+}
+
+/// Measures a part of the data, `i/n`: what it covers, as JSON.
+#[pyfunction]
+#[pyo3(signature = (job, model, part, x, labels=None, quantities=None, threads=0))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
+pub fn coverage_part(
+    py: Python<'_>,
+    job: &str,
+    model: &Model,
+    part: &str,
+    x: &Bound<'_, PyAny>,
+    labels: Option<Vec<i64>>,
+    quantities: Option<Vec<f64>>,
+    threads: usize,
+) -> PyResult<String> {
+    let job = measuring(py, job, model, Some(x), labels, quantities)?;
+    let part: Partition = part
+        .parse()
+        .map_err(|why: String| Failure::usage(why).exception(py))?;
     detached(py, threads, move || {
-        let mut notes = Vec::new();
-        let mut report = job.run(&mut |event| notes.extend(note(event)))?;
-        notes.append(&mut report.notes);
-        report.notes = notes;
-        Ok(serde_json::to_string(&report)?)
+        let part = job.run_part(part, &mut |_| {})?;
+        Ok(serde_json::to_string(&part)?)
+    })
+}
+
+/// Joins what parts of the data cover: the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (job, model, parts, x, labels=None, quantities=None, threads=0))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
+pub fn coverage_joined(
+    py: Python<'_>,
+    job: &str,
+    model: &Model,
+    parts: Vec<String>,
+    x: &Bound<'_, PyAny>,
+    labels: Option<Vec<i64>>,
+    quantities: Option<Vec<f64>>,
+    threads: usize,
+) -> PyResult<String> {
+    let job = measuring(py, job, model, Some(x), labels, quantities)?;
+    detached(py, threads, move || {
+        let read = |part: &String| serde_json::from_str(part);
+        let parts: Vec<CoveragePart> = parts.iter().map(read).collect::<Result<_, _>>()?;
+        reported(|tell| job.join(&parts, tell))
+    })
+}
+
+/// Writes the profile that parts share, if a criterion compares with one, and says where it is from.
+#[pyfunction]
+#[pyo3(signature = (job, model, path, x, labels=None, quantities=None, threads=0))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
+pub fn coverage_profile(
+    py: Python<'_>,
+    job: &str,
+    model: &Model,
+    path: PathBuf,
+    x: &Bound<'_, PyAny>,
+    labels: Option<Vec<i64>>,
+    quantities: Option<Vec<f64>>,
+    threads: usize,
+) -> PyResult<Option<String>> {
+    let job = measuring(py, job, model, Some(x), labels, quantities)?;
+    detached(py, threads, move || {
+        Ok(job.write_profile(&path, &mut |_| {})?)
     })
 }
 

@@ -10,6 +10,7 @@ mod events;
 mod filter;
 mod jobs;
 mod model;
+mod report;
 mod session;
 mod work;
 
@@ -22,10 +23,17 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(jobs::coverage, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_part, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_joined, module)?)?;
+    module.add_function(wrap_pyfunction!(jobs::coverage_profile, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::verify, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::check, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::replay, module)?)?;
     module.add_function(wrap_pyfunction!(jobs::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(report::run_html, module)?)?;
+    module.add_function(wrap_pyfunction!(report::coverage_html, module)?)?;
+    module.add_function(wrap_pyfunction!(report::drawings, module)?)?;
+    module.add_function(wrap_pyfunction!(report::write_report, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(work::panic, module)?)?;
     Ok(())

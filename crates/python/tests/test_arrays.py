@@ -19,7 +19,8 @@ def test_any_memory_layout_gives_the_same_answer(model, x):
     every_second = np.repeat(x[:50], 2, axis=0)[::2]
     read_only = x[:50].copy()
     read_only.flags.writeable = False
-    for given in (reversed_twice, fortran, every_second, read_only, x[:50].tobytes and x[:50].astype(">f4") / 255):
+    other_bytes = x[:50].astype(">f4") / 255
+    for given in (reversed_twice, fortran, every_second, read_only, other_bytes):
         assert covered(model, given) == expected
 
 
@@ -77,3 +78,25 @@ def test_labels_that_do_not_fit_are_refused(model, x, y):
 def test_labels_of_any_whole_type_are_classes(model, x, y):
     for labels in (y.tolist(), y.astype(np.uint8), y.reshape(-1, 1), y.astype(np.int16)):
         assert dc.coverage(model, x, labels, noise=False).accuracy == pytest.approx(0.9367, abs=1e-4)
+
+
+def test_every_call_refuses_what_is_no_data(model, x, y):
+    wrong = np.zeros((3, 28, 28), np.int64)
+    holed = (x[:3] / 255).astype(np.float32)
+    holed[1, 2, 3] = np.nan
+    narrow = np.zeros((3, 27, 28), np.float32)
+    calls = [lambda given: dc.run(model, given, seeds=1, budget=5), model, lambda given: model.activations(given, "relu1"), model.active]
+    for call in calls:
+        for given, words in ((wrong, "int64"), (narrow, "784 values a sample, not 756"), (holed, "sample 1")):
+            with pytest.raises(dc.DataError, match=words):
+                call(given)
+
+
+def test_a_view_of_every_second_column_and_a_read_only_array_can_be_run(model, x, y):
+    wide = np.repeat(x[:20], 2, axis=2)[:, :, ::2]
+    frozen = x[:20].copy()
+    frozen.flags.writeable = False
+    options = {"criterion": "nc", "seeds": 1, "max_executions": 300, "proofs": False}
+    suites = [dc.run(model, given, y[:20], **options).suite.x for given in (x[:20], wide, frozen)]
+    assert np.array_equal(suites[0], suites[1]) and np.array_equal(suites[0], suites[2])
+    assert not wide.flags.c_contiguous and not frozen.flags.writeable, "the caller's arrays are as they were"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -61,76 +59,3 @@ def test_a_model_that_is_none_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "model.h5").write_bytes(b"x")
     with pytest.raises(dc.ModelError, match="(?i)onnx|keras"):
         dc.load(tmp_path / "model.h5")
-
-
-def test_without_the_converter_its_name_is_in_the_error(monkeypatch):
-    keras = type("Sequential", (), {"__module__": "keras.models"})
-    monkeypatch.setitem(sys.modules, "tf2onnx", None)
-    with pytest.raises(ImportError, match="pip install tf2onnx"):
-        dc.load(keras())
-    sklearn = type("MLPClassifier", (), {"__module__": "sklearn.neural_network"})
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match="pip install skl2onnx"):
-        dc.load(sklearn())
-
-
-def test_a_scikit_learn_classifier_is_read_and_agrees():
-    pytest.importorskip("skl2onnx")
-    from sklearn.datasets import load_iris
-    from sklearn.neural_network import MLPClassifier
-
-    inputs, labels = load_iris(return_X_y=True)
-    classifier = MLPClassifier((8,), max_iter=60, random_state=0).fit(inputs, labels)
-    model = dc.load(classifier)
-    assert np.array_equal(model.labels(inputs), classifier.predict(inputs))
-    assert dc.coverage(model, inputs, labels).accuracy == classifier.score(inputs, labels)
-
-
-def test_a_torch_module_is_exported_or_the_reason_is_said():
-    torch = pytest.importorskip("torch")
-    module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
-    inputs = np.random.default_rng(0).random((5, 4), np.float32)
-    with pytest.raises(dc.ModelError, match="example"):
-        dc.load(module)
-    answers = dc.load(module, example=inputs[:1])(inputs)
-    assert np.allclose(answers, module(torch.from_numpy(inputs)).detach().numpy(), atol=1e-5)
-
-    class Odd(torch.nn.Module):
-        def forward(self, x):
-            raise RuntimeError("cannot be traced")
-
-    with pytest.raises(dc.ModelError, match="cannot be traced"):
-        dc.load(Odd(), example=inputs[:1])
-
-
-def test_a_module_that_torch_cannot_export_says_why(monkeypatch):
-    """With a stand-in for torch, so that it also runs where torch is not installed."""
-    import types
-
-    class Module:
-        __module__ = "torch.nn"
-        training = True
-
-        def eval(self):
-            self.training = False
-
-        def train(self, mode):
-            self.training = mode
-
-    class Tensor:
-        pass
-
-    def export(*_, **__):
-        raise RuntimeError("Unsupported: aten::odd_operator\nmore lines")
-
-    torch = types.ModuleType("torch")
-    torch.Tensor = Tensor
-    torch.uint8 = "uint8"
-    torch.from_numpy = lambda array: types.SimpleNamespace(dtype="float32")
-    torch.no_grad = lambda: __import__("contextlib").nullcontext()
-    torch.onnx = types.SimpleNamespace(export=export)
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    module = Module()
-    with pytest.raises(dc.ModelError, match="aten::odd_operator.*by hand"):
-        dc.load(module, example=np.zeros((1, 4), np.float32))
-    assert module.training, "the module is left as it was"

@@ -128,6 +128,18 @@ def test_a_killed_driver_goes_on_from_its_journal(cluster, undisturbed, demo, tm
 
 
 @on_ray
+def test_data_are_measured_in_shards(cluster, demo, x, y):
+    asked = {"criteria": ["nc", "kmnc:10"], "open": 3}
+    whole = dc.coverage(demo / "fashion_cnn.onnx", x, y, **asked)
+    joined = dc.coverage(demo / "fashion_cnn.onnx", x, y, **asked, cluster="ray", address=cluster, shards=5)
+    assert joined.report == whole.report
+    from_file = dc.coverage(demo / "fashion_cnn.onnx", demo / "fashion_test.npz", **asked, cluster="ray", address=cluster)
+    assert from_file.report == whole.report
+    with pytest.raises(dc.UsageError, match="two samples of different parts"):
+        dc.coverage(demo / "fashion_cnn.onnx", x, y, "ssc", cluster="ray", address=cluster)
+
+
+@on_ray
 def test_a_worker_with_another_version_is_refused(cluster, demo, x, y, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "__version__", "0.0.9")
     with pytest.raises(dc.ClusterError, match="deepconcolic .* and the driver has 0.0.9.*same version"):
@@ -139,6 +151,9 @@ def test_an_address_that_does_not_answer_is_said_at_once(demo, x, y, tmp_path):
     begun = time.monotonic()
     with pytest.raises(dc.ClusterError, match="no Ray answers at 127.0.0.1:1 "):
         dc.run(demo / "fashion_cnn.onnx", x, y, cluster="ray", address="127.0.0.1:1", out=tmp_path / "run")
+    for address in ("127.0.0.1:1", "127.0.0.1", "no port at all"):
+        with pytest.raises(dc.ClusterError, match="no Ray answers at .*HOST:PORT"):
+            dc.coverage(demo / "fashion_cnn.onnx", x, y, cluster="ray", address=address)
     assert time.monotonic() - begun < 60
 
 

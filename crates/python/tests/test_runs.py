@@ -252,11 +252,37 @@ def test_a_panic_is_an_exception_and_not_the_end(monkeypatch):
         dc._native.panic("on purpose")
 
 
-def test_a_notebook_shows_figures_and_pictures(result):
+def test_a_notebook_shows_the_summary_and_the_gallery_of_the_report(result):
     page = result._repr_html_()
-    assert f"<td>{result.covered}</td>" in page and "relu2" in page
-    assert page.count("<img") == min(8, result.adversarial)
-    assert "<script" not in page and "style" not in page
+    first = result.report()
+    assert first == result.folder / "index.html" and result.check().holds
+    written = first.read_text()
+    for element in ("p class=\"headline\"", "p class=\"facts\""):
+        part = written.split(f"<{element}>")[1].split("</p>")[0]
+        assert part in page, "the sentences are those of the report"
+    assert page.count("<article class=\"card\"") == min(6, result.adversarial) > 0
+    assert page.count("data:image/png;base64,") == page.count("<article class=\"card\"")
+    assert "<script" not in page and "href=" not in page and " style=" not in page
+    assert page.count("<style>") == 1 and "<style>.deepconcolic {" in page, "its style holds inside it alone"
+    assert (result.report(single_file=True)).name == "report.html"
+
+
+def test_plots_are_the_drawings_of_the_report(result, tmp_path):
+    import xml.etree.ElementTree as xml
+
+    plots = result.plots
+    assert {"tests", "time", "distances", "labels", "layer-relu1"} <= set(plots)
+    page = result.report().read_text()
+    for plot in plots.values():
+        tree = xml.fromstring(plot.svg)
+        assert tree.tag == "{http://www.w3.org/2000/svg}svg" and "<script" not in plot.svg
+        assert plot.title and plot._repr_html_().startswith("<img ")
+    drawn = plots["tests"].svg.split("</defs></svg>")[1].strip()
+    assert drawn in page, "nothing is drawn twice"
+    plots["tests"].save(tmp_path / "tests.svg")
+    assert (tmp_path / "tests.svg").read_text() == plots["tests"].svg
+    safety = dc.run(result.folder / "model.onnx", result.folder / "data.npz", criterion="safety", seeds=2, radius=0.3, budget=5)
+    assert {"seeds", "robustness"} <= set(safety.plots)
 
 
 def test_tables_of_layers_and_tests(result):

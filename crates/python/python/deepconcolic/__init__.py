@@ -10,9 +10,10 @@ properties (``verify``), and have everything judged again (``check``, ``replay``
 
 from __future__ import annotations
 
-from . import errors, events
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._native import __version__
-from .coverage import Coverage, CriterionCoverage, coverage
 from .errors import (
     ClusterError,
     DataError,
@@ -24,10 +25,26 @@ from .errors import (
     RequirementsError,
     UsageError,
 )
-from .folders import Answer, Check, Replay, check, merge, replay, verify
-from .model import Layer, Model, load
-from .result import Run, Suite, open_run
-from .session import Session, resume, run
+
+if TYPE_CHECKING:
+    from . import errors, events
+    from .folders import Answer, Check, Replay, check, merge, replay, verify
+    from .measurement import Coverage, CriterionCoverage, coverage
+    from .model import Layer, Model, load
+    from .plots import Plot
+    from .result import Run, Suite, open_run
+    from .session import Session, resume, run
+
+# Where a name is, for the first who asks for it: the command and pytest import the package and need none of numpy.
+_PLACES = {
+    "folders": ("Answer", "Check", "Replay", "check", "merge", "replay", "verify"),
+    "measurement": ("Coverage", "CriterionCoverage", "coverage"),
+    "model": ("Layer", "Model", "load"),
+    "plots": ("Plot",),
+    "result": ("Run", "Suite", "open_run"),
+    "session": ("Session", "resume", "run"),
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "__version__",
@@ -44,6 +61,7 @@ __all__ = [
     "MissingPackage",
     "Model",
     "ModelError",
+    "Plot",
     "Replay",
     "RequirementsError",
     "Run",
@@ -62,3 +80,18 @@ __all__ = [
     "run",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "events"):
+        return importlib.import_module(f".{name}", __name__)
+    place = _PLACE_OF.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{place}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _native
-from .errors import MissingPackage, ModelError
 
 __all__ = ["Layer", "Model", "load"]
 
@@ -131,7 +129,9 @@ def load(
     if _arrays.is_path(model):
         path = Path(os.fspath(model))
         return Model(_native.Model(path=path, **numbers), path)
-    return Model(_native.Model(content=_content(model, example), **numbers), None)
+    from ._frameworks import content_of
+
+    return Model(_native.Model(content=content_of(model, example), **numbers), None)
 
 
 def _numbers(value: Union[float, Sequence[float], None]) -> Optional[list[float]]:
@@ -142,95 +142,3 @@ def _numbers(value: Union[float, Sequence[float], None]) -> Optional[list[float]
 
 def _shape(value: Optional[Sequence[int]]) -> Optional[list[int]]:
     return None if value is None else [int(size) for size in value]
-
-
-def _content(model: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
-    """The bytes of an ONNX file of whatever this is."""
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return bytes(model)
-    if hasattr(model, "SerializeToString"):
-        return bytes(model.SerializeToString())
-    origin = [base.__module__.split(".")[0] for base in type(model).__mro__]
-    if "torch" in origin:
-        return _from_torch(model, example)
-    if "keras" in origin or "tensorflow" in origin:
-        return _from_keras(model)
-    if "sklearn" in origin:
-        return _from_sklearn(model, example)
-    raise ModelError(
-        f"a {type(model).__module__}.{type(model).__qualname__} is no model that can be read; give a path, bytes, an "
-        "onnx.ModelProto, a torch.nn.Module, a Keras or a scikit-learn model, or export it to ONNX"
-    )
-
-
-def _from_torch(module: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
-    import torch
-
-    if example is None:
-        raise ModelError("a torch.nn.Module needs an example input to be exported: load(module, example=x[:1])")
-    given = example if isinstance(example, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(_arrays.array(example)))
-    if given.dtype == torch.uint8:
-        given = given.float() / 255
-    was_training = module.training
-    module.eval()
-    try:
-        return _exported(module, given)
-    except ImportError as why:
-        raise MissingPackage(f"torch.onnx.export needs a package that is not installed: {why}; pip install {why.name}") from why
-    except Exception as why:
-        reason = str(why).strip().splitlines() or [type(why).__name__]
-        raise ModelError(
-            f"torch.onnx.export cannot export this module: {reason[0]}; export it by hand and load the file, or take "
-            "the part out that cannot be exported"
-        ) from why
-    finally:
-        module.train(was_training)
-
-
-def _exported(module: Any, example: Any) -> bytes:
-    import torch
-
-    buffer = io.BytesIO()
-    axes = {"input": {0: "batch"}, "output": {0: "batch"}}
-    names: dict[str, Any] = {"input_names": ["input"], "output_names": ["output"], "dynamic_axes": axes}
-    with torch.no_grad():
-        try:
-            torch.onnx.export(module, (example,), buffer, dynamo=False, **names)
-        except TypeError:
-            # Before there was a choice of exporters.
-            torch.onnx.export(module, (example,), buffer, **names)
-    return buffer.getvalue()
-
-
-def _from_keras(model: Any) -> bytes:
-    try:
-        import tf2onnx
-    except ImportError as why:
-        raise MissingPackage("a Keras model is read through tf2onnx, which is not installed; pip install tf2onnx") from why
-    try:
-        proto, _ = tf2onnx.convert.from_keras(model)
-    except Exception as why:
-        raise ModelError(f"tf2onnx cannot convert this model: {why}; convert it by hand and load the file") from why
-    return bytes(proto.SerializeToString())
-
-
-def _from_sklearn(model: Any, example: Optional[_arrays.ArrayLike]) -> bytes:
-    try:
-        from skl2onnx import convert_sklearn
-        from skl2onnx.common.data_types import FloatTensorType
-    except ImportError as why:
-        raise MissingPackage(
-            "a scikit-learn model is read through skl2onnx, which is not installed; pip install skl2onnx"
-        ) from why
-    features = getattr(model, "n_features_in_", None)
-    if features is None and example is not None:
-        features = _arrays.array(example).shape[-1]
-    if features is None:
-        raise ModelError("this scikit-learn model was not fitted; fit it first")
-    options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
-    try:
-        inputs = [("input", FloatTensorType([None, int(features)]))]
-        proto = convert_sklearn(model, initial_types=inputs, options=options)
-    except Exception as why:
-        raise ModelError(f"skl2onnx cannot convert this model: {why}; convert it by hand and load the file") from why
-    return bytes(proto.SerializeToString())

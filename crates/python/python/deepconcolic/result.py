@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays
+from . import _arrays, _native
 from .errors import FolderError
 
 if TYPE_CHECKING:
     import pandas
 
     from .folders import Check, Replay
+    from .plots import Plot
 
 __all__ = ["Run", "Suite", "open_run"]
 
@@ -237,10 +238,28 @@ class Run:
         }
         return frame([{name: column[row] for name, column in columns.items()} for row in range(len(suite))])
 
-    def _repr_html_(self) -> str:
-        from ._html import of_run
+    @property
+    def plots(self) -> "dict[str, Plot]":
+        """The drawings of the report by name, those that a run of this kind has: how coverage grew over ``tests`` and
+        over ``time``, the neurons of each layer, ``distances`` and ``labels`` of adversarial inputs, ...
 
-        return of_run(self)
+        >>> sorted(result.plots)
+        ['distances', 'labels', 'layer-relu1', 'layer-relu2', 'layer-relu3', 'tests', 'time']
+        >>> result.plots["tests"].title
+        'Requirements met over tests'
+        """
+        from .plots import of_run
+
+        return of_run(self.folder)
+
+    def report(self, *, single_file: bool = False, compare: Optional[_arrays.PathLike] = None) -> Path:
+        """Writes the report as pages into the folder, and gives the one to open. ``single_file`` has all of it in one
+        file, ``compare`` is the folder of another run to compare with."""
+        other = None if compare is None else Path(compare)
+        return Path(_native.write_report(self.folder, single_file, other))
+
+    def _repr_html_(self) -> str:
+        return _native.run_html(self.folder)
 
     def __repr__(self) -> str:
         words = ("refuted", "proven") if self.is_property else ("covered", "infeasible")

@@ -80,7 +80,7 @@ class Session:
         self._data = _arrays.data(x, y)
         self._oracle = oracle if callable(oracle) else None
         valid = _by_rows(validity, self._model.input_shape) if callable(validity) else None
-        scratch = tempfile.TemporaryDirectory(prefix="deepconcolic-")
+        scratch = tempfile.TemporaryDirectory(prefix="deepconcolic-", ignore_cleanup_errors=True)
         # Goes with the session and its result.
         self._scratch: Optional["tempfile.TemporaryDirectory[str]"] = scratch
         inputs = Path(scratch.name) / "inputs"
@@ -196,11 +196,21 @@ class Session:
             )
         np.savez(self.folder / "oracle.npz", adversarial=adversarial & ~suite.seeds)
 
+    def abandon(self) -> None:
+        """Asks for an end and waits for it, whatever comes of it: then nobody writes to the folder any more."""
+        self.cancel()
+        while not self._ended:
+            try:
+                self._next()
+            except Exception:
+                # It failed on the way to its end, which is over then too.
+                return
+
     def __enter__(self) -> "Session":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.cancel()
+        self.abandon()
 
 
 def _by_rows(validity: Validity, shape: tuple[int, ...]) -> Callable[["npt.NDArray[np.float32]"], list[bool]]:
@@ -276,7 +286,7 @@ def _watched(session: Session, progress: Union[bool, Listener]) -> Run:
             # From now on nobody need be told, and once more ends it without a result.
             return session.result()
         except BaseException:
-            session.cancel()
+            session.abandon()
             raise
     close = getattr(told, "close", None)
     if close is not None:

@@ -81,7 +81,7 @@ fn of_file(view: &View, properties: PropertySummary) -> [Account; 2] {
 fn page_of(view: &View, name: &str, links: &Links<'_>) -> Option<String> {
     let mut layers = view.layers.iter();
     let layer = layers.find(|layer| layer.summary.name == name && layer.neurons.is_some())?;
-    Some(links.page(&layer.page))
+    links.page(&layer.page)
 }
 
 /// Bars of each account. What random inputs and the data reach is counted over all of them, and so has no ticks.

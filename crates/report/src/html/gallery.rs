@@ -24,6 +24,8 @@ pub enum Where {
     FirstPage,
     /// In the gallery.
     Gallery,
+    /// On somebody else's page: it leads nowhere and has no name that a link could use.
+    Piece,
 }
 
 /// The gallery.
@@ -86,7 +88,7 @@ pub fn card(view: &View, adversarial: &Adversarial, links: &Links<'_>, place: Wh
             p class="small" { (origin(view, adversarial)) }
             @if !links.pictures.has(&name) { (changes(view, adversarial)) }
             @if place == Where::FirstPage {
-                p class="small" { a href=(links.place("adversarial", &name)) { "In the gallery" } }
+                p class="small" { a href=[links.place("adversarial", &name)] { "In the gallery" } }
             }
         }
     }

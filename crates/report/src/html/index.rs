@@ -11,7 +11,7 @@ use super::page::{Links, Page, behind, command};
 use super::plots;
 use super::svg::{Bar, Meaning, bar_words, bars};
 use super::view::{Adversarial, Layer, View};
-use super::words;
+use super::{slopes, words};
 
 /// Most bars that are drawn; the table has all layers.
 const BARS: usize = 40;
@@ -25,25 +25,60 @@ pub fn page(view: &View, links: &Links<'_>, compared: bool) -> Page {
         title: "Summary".into(),
         listed: true,
         body: html! {
-            (heading(view))
-            p class="headline" { (words::headline(view)) }
-            (gates(view))
-            @if accounts::are_several(view) { (accounts::section(view, links)) }
-            @else if !looks_for_largest(view) { (layers(view, links)) }
+            (summary(view, links))
             (nearest(view, links))
-            section class="not-claimed" {
-                h2 { "What this does not say" }
-                @for sentence in words::not_claimed(view) { p { (sentence) } }
-            }
+            (not_claimed(view))
             (plots::growth(view))
             (plots::safety(view, links))
-            (plots::slopes(view))
+            (slopes::section(view))
             (plots::pairs(view))
             (plots::mistakes(view, links))
             (table(view, links))
             (notes(view))
             (recheck(view, links, compared))
         },
+    }
+}
+
+/// What was asked and what came of it.
+fn summary(view: &View, links: &Links<'_>) -> Markup {
+    html! {
+        (heading(view))
+        p class="headline" { (words::headline(view)) }
+        (gates(view))
+        @if accounts::are_several(view) { (accounts::section(view, links)) }
+        @else if !looks_for_largest(view) { (layers(view, links)) }
+    }
+}
+
+/// The summary with the nearest adversarial inputs, for a page that has nothing else of the report.
+pub fn piece(view: &View, links: &Links<'_>, most: usize) -> Markup {
+    let all = &view.adversarial;
+    html! {
+        (summary(view, links))
+        @if !all.is_empty() {
+            section {
+                h2 { "Nearest adversarial inputs" }
+                div class="cards" {
+                    @for adversarial in all.iter().take(most) {
+                        (gallery::card(view, adversarial, links, gallery::Where::Piece))
+                    }
+                }
+                @if all.len() > most { p class="small" { (count(all.len() - most)) " more in " code { "adversarial.html" } " of the folder's report." } }
+            }
+        }
+        (not_claimed(view))
+        (table(view, links))
+        (notes(view))
+    }
+}
+
+fn not_claimed(view: &View) -> Markup {
+    html! {
+        section class="not-claimed" {
+            h2 { "What this does not say" }
+            @for sentence in words::not_claimed(view) { p { (sentence) } }
+        }
     }
 }
 
@@ -168,7 +203,7 @@ fn bar(view: &View, layer: &Layer, links: &Links<'_>, names: [&str; 3]) -> Bar {
     };
     Bar {
         name: s.name.clone(),
-        link: layer.neurons.as_ref().map(|_| links.page(&layer.page)),
+        link: page_of(layer, links),
         total: s.total,
         met: s.covered,
         impossible: s.infeasible,
@@ -177,6 +212,11 @@ fn bar(view: &View, layer: &Layer, links: &Links<'_>, names: [&str; 3]) -> Bar {
         data: layer.data,
         words,
     }
+}
+
+/// The page of a layer, if it has one that can be reached.
+fn page_of(layer: &Layer, links: &Links<'_>) -> Option<String> {
+    layer.neurons.as_ref().and_then(|_| links.page(&layer.page))
 }
 
 fn nearest(view: &View, links: &Links<'_>) -> Markup {
@@ -190,7 +230,7 @@ fn nearest(view: &View, links: &Links<'_>) -> Markup {
                     }
                 }
                 @if view.adversarial.len() > 1 {
-                    p class="below" { a href=(links.page("adversarial")) { "All " (count(view.adversarial.len())) " in the gallery" } }
+                    p class="below" { a href=[links.page("adversarial")] { "All " (count(view.adversarial.len())) " in the gallery" } }
                 }
             }
         }
@@ -228,8 +268,8 @@ fn table(view: &View, links: &Links<'_>) -> Markup {
             @if total.fragile > 0 {
                 p class="small" { (count(total.fragile)) " of the " (names(view)[0]) " ones only within the margin of rounding (fragile)." }
             }
-            @if !view.named.is_empty() {
-                p { a href=(links.page("requirements")) {
+            @if !view.named.is_empty() && links.page("requirements").is_some() {
+                p { a href=[links.page("requirements")] {
                     @if view.named.len() >= total.total { "All " } @else { (count(view.named.len())) " of " }
                     (count(total.total)) " requirements, one by one"
                 } }
@@ -258,7 +298,7 @@ fn layer_table(view: &View, links: &Links<'_>) -> Markup {
                             @let s = &layer.summary;
                             tr {
                                 th scope="row" {
-                                    @if layer.neurons.is_some() { a href=(links.page(&layer.page)) { (s.name) } } @else { (s.name) }
+                                    @match page_of(layer, links) { Some(page) => a href=(page) { (s.name) }, None => (s.name) }
                                 }
                                 td { (count(s.total)) }
                                 td { (count(s.covered)) }
@@ -303,8 +343,8 @@ fn recheck(view: &View, links: &Links<'_>, compared: bool) -> Markup {
             p { (command(&format!("deepconcolic check {}", words_of(&folder)))) " judges every witness, certificate and number of this folder again." }
             p { (command(&format!("deepconcolic replay {}", words_of(&folder)))) " runs the whole suite again; with " code { "--model OTHER.onnx" } " on another model." }
             p {
-                a href=(links.page("run")) { "How the run went: command, hashes, domain, time" }
-                @if compared { " · " a href=(links.page("compare")) { "Comparison with another run" } }
+                a href=[links.page("run")] { "How the run went: command, hashes, domain, time" }
+                @if compared { " · " a href=[links.page("compare")] { "Comparison with another run" } }
             }
             (behind("Files of this folder", &files(view)))
         }

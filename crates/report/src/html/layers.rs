@@ -47,9 +47,9 @@ fn body(view: &View, number: usize, layer: &Layer, neurons: &Neurons, links: &Li
     let block = block(neurons.size);
     html! {
         p class="crumbs" {
-            a href=(links.page("index")) { "Summary" } " / layers / " (s.name)
-            @if let Some(before) = other(view, number.checked_sub(1)) { " · " a href=(links.page(&before.page)) rel="prev" { "← " (before.summary.name) } }
-            @if let Some(next) = other(view, number.checked_add(1)) { " · " a href=(links.page(&next.page)) rel="next" { (next.summary.name) " →" } }
+            a href=[links.page("index")] { "Summary" } " / layers / " (s.name)
+            @if let Some(before) = other(view, number.checked_sub(1)) { " · " a href=[links.page(&before.page)] rel="prev" { "← " (before.summary.name) } }
+            @if let Some(next) = other(view, number.checked_add(1)) { " · " a href=[links.page(&next.page)] rel="next" { (next.summary.name) " →" } }
         }
         h1 { (s.name) span class="criterion" { (view.run.summary.criterion.replace(',', ", ")) } }
         @for (criterion, s) in accounts(view, layer) {
@@ -93,6 +93,12 @@ fn accounts<'v>(view: &'v View, layer: &'v Layer) -> Vec<(Option<&'v str>, &'v L
         Some((Some(criterion.criterion.as_str()), mine))
     };
     criteria.iter().filter_map(of_criterion).collect()
+}
+
+/// The neurons of a layer as a map, where the run has a verdict for each.
+pub fn drawing(layer: &Layer) -> Option<CellMap> {
+    let neurons = layer.neurons.as_ref()?;
+    Some(map(layer, neurons, block(neurons.size)))
 }
 
 fn other(view: &View, number: Option<usize>) -> Option<&Layer> {

@@ -128,7 +128,24 @@ pub fn files(folder: &Path) -> Result<Files, Error> {
 }
 
 fn body(measured: &Measured) -> Markup {
-    let coverage = &measured.coverage;
+    html! {
+        (figures(&measured.coverage))
+        section {
+            h2 { "Measure it again" }
+            p { (command(&line(&measured.command))) }
+            p class="small" { (measured.tool) ". Figures: " a href=(FILE) { (FILE) } "." }
+        }
+    }
+}
+
+/// The figures of a report in the form of `coverage --json`, for a page that has nothing else.
+pub fn piece(report: &str) -> Result<Markup, Error> {
+    let coverage: Coverage = serde_json::from_str(report)
+        .map_err(|e| Error::Request(format!("this is no report of coverage: {e}")))?;
+    Ok(figures(&coverage))
+}
+
+fn figures(coverage: &Coverage) -> Markup {
     html! {
         h1 { "Coverage of data" }
         p class="facts" {
@@ -152,11 +169,6 @@ fn body(measured: &Measured) -> Markup {
             }
         }
         @if !coverage.notes.is_empty() { section { h2 { "Notes" } ul { @for note in &coverage.notes { li { (note) } } } } }
-        section {
-            h2 { "Measure it again" }
-            p { (command(&line(&measured.command))) }
-            p class="small" { (measured.tool) ". Figures: " a href=(FILE) { (FILE) } "." }
-        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod accounts;
 mod cases;
 mod compare;
+mod drawings;
 mod files;
 mod gallery;
 mod index;
@@ -18,16 +19,20 @@ mod number;
 mod overview;
 mod page;
 mod picture;
+mod piece;
 mod plots;
 mod report;
 mod requirements;
 mod run;
 mod sarif;
 mod single_file;
+mod slopes;
 mod summary_md;
 mod svg;
 mod verification;
 mod view;
 mod words;
 
+pub use drawings::Drawing;
+pub use piece::{coverage_piece, run_drawings, run_piece};
 pub use report::{ReportRequest, check, write, write_coverage};

@@ -37,6 +37,8 @@ pub enum Form {
     Folder,
     /// All in one file.
     SingleFile,
+    /// A piece of somebody else's page, from which no other page can be reached.
+    Piece,
 }
 
 /// Links of a report.
@@ -49,19 +51,21 @@ pub struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// To a page.
-    pub fn page(&self, name: &str) -> String {
+    /// To a page, if it can be reached.
+    pub fn page(&self, name: &str) -> Option<String> {
         match self.form {
-            Form::Folder => format!("{name}.html"),
-            Form::SingleFile => format!("#{name}"),
+            Form::Folder => Some(format!("{name}.html")),
+            Form::SingleFile => Some(format!("#{name}")),
+            Form::Piece => None,
         }
     }
 
-    /// To a place on a page.
-    pub fn place(&self, page: &str, anchor: &str) -> String {
+    /// To a place on a page, if it can be reached.
+    pub fn place(&self, page: &str, anchor: &str) -> Option<String> {
         match self.form {
-            Form::Folder => format!("{page}.html#{anchor}"),
-            Form::SingleFile => format!("#{anchor}"),
+            Form::Folder => Some(format!("{page}.html#{anchor}")),
+            Form::SingleFile => Some(format!("#{anchor}")),
+            Form::Piece => None,
         }
     }
 
@@ -69,7 +73,7 @@ impl Links<'_> {
     pub fn picture(&self, name: &str) -> String {
         match self.form {
             Form::Folder => super::picture::path(name),
-            Form::SingleFile => self.pictures.embedded(name),
+            Form::SingleFile | Form::Piece => self.pictures.embedded(name),
         }
     }
 }
@@ -83,17 +87,21 @@ pub fn whole(title: &str, page: &Page, pages: &[(String, String)]) -> String {
     document(
         title,
         &head,
-        &navigation(pages, Some(&page.name), Form::Folder),
+        &navigation(pages, Some(&page.name), |name| format!("{name}.html")),
         &page.body,
     )
 }
 
 /// The links to pages that are listed.
-pub fn navigation(pages: &[(String, String)], here: Option<&str>, form: Form) -> Markup {
+pub fn navigation(
+    pages: &[(String, String)],
+    here: Option<&str>,
+    address: fn(&str) -> String,
+) -> Markup {
     html! {
         nav aria-label="Pages" {
             @for (name, title) in pages {
-                @let to = match form { Form::Folder => format!("{name}.html"), Form::SingleFile => format!("#{name}") };
+                @let to = address(name);
                 @if here == Some(name) {
                     a href=(to) aria-current="page" { (title) }
                 } @else {
@@ -136,6 +144,13 @@ pub fn embedded() -> Markup {
         style { (PreEscaped(STYLE)) }
         script { (PreEscaped(SCRIPT)) }
     }
+}
+
+/// The style sheet for a root of another kind than a page: what it says of pages holds for elements that the selector
+/// names.
+pub fn style_with_root(selector: &str) -> String {
+    let with_root = STYLE.replace(":root {", &format!("{selector} {{"));
+    with_root.replace("\nbody {", &format!("\n{selector} {{"))
 }
 
 /// A table behind a plot.

@@ -40,6 +40,11 @@ pub fn path(name: &str) -> String {
 impl Pictures {
     /// Those of a run: the nearest inputs, as many as there is room for.
     pub fn of(view: &View) -> Result<Self, Error> {
+        Self::of_nearest(view, MOST)
+    }
+
+    /// Those of at most so many of the nearest inputs.
+    pub fn of_nearest(view: &View, most: usize) -> Result<Self, Error> {
         let run = &view.run;
         let mut pictures = Self::default();
         let Ok(picture) = Picture::of(&run.shape, &run.domain) else {
@@ -55,7 +60,7 @@ impl Pictures {
         let scale = SHOWN.div_ceil(columns.max(rows).max(1)).max(1);
         pictures.size = ((3 * columns + 2 * GAP) * scale, rows * scale);
         let mut bytes = 0;
-        for adversarial in view.adversarial.iter().take(MOST) {
+        for adversarial in view.adversarial.iter().take(most) {
             let Some(rgba) = drawn(run, &picture, canvas, adversarial) else {
                 continue;
             };

@@ -1,9 +1,8 @@
 //! The plots of the first page, each with its table.
 
-use deepconcolic_record::SlopeSummary;
 use maud::{Markup, html};
 
-use super::number::{At, count, percent, plural, seconds, share, short};
+use super::number::{count, percent, plural, seconds, share, short};
 use super::page::{Links, behind};
 use super::svg::{Axis, Cell, CellMap, Line, LinePlot, Mark, Matrix, Seed, histogram, strip};
 use super::view::{Adversarial, Named, PairMap, Source, Verdict, View};
@@ -28,13 +27,21 @@ fn some<T>(all: &[T]) -> Vec<&T> {
         .collect()
 }
 
+/// Whether there is a share that could have grown.
+pub fn has_growth(view: &View) -> bool {
+    let nothing = view.run.summary.requirements.total == 0;
+    !(view.is_property() || view.is_mixed() || nothing)
+}
+
+pub fn has_seconds(view: &View) -> bool {
+    !view.curve.seconds.is_empty()
+}
+
 /// Coverage over tests and over seconds.
 pub fn growth(view: &View) -> Markup {
-    let summary = &view.run.summary;
-    if view.is_property() || view.is_mixed() || summary.requirements.total == 0 {
+    if !has_growth(view) {
         return html! {};
     }
-    let has_time = !view.curve.seconds.is_empty();
     html! {
         section {
             h2 { "How coverage grew" }
@@ -44,7 +51,7 @@ pub fn growth(view: &View) -> Markup {
                     figcaption { "Requirements met by the first so many tests, by the test that shows each clear of rounding." }
                     (behind("As a table", &tests_table(view)))
                 }
-                @if has_time {
+                @if has_seconds(view) {
                     figure {
                         (over_seconds(view).draw())
                         figcaption { "The same over seconds of work, and requirements proven impossible." }
@@ -64,7 +71,7 @@ fn level(name: &str, class: &'static str, part: f64, total: f64, end: f64) -> Li
     }
 }
 
-fn over_tests(view: &View) -> LinePlot<'_> {
+pub fn over_tests(view: &View) -> LinePlot<'_> {
     let summary = &view.run.summary;
     let total = summary.requirements.total as f64;
     let tests = view.run.suite.len().max(10) as f64;
@@ -103,7 +110,7 @@ fn over_tests(view: &View) -> LinePlot<'_> {
     }
 }
 
-fn over_seconds(view: &View) -> LinePlot<'_> {
+pub fn over_seconds(view: &View) -> LinePlot<'_> {
     let summary = &view.run.summary;
     let total = summary.requirements.total as f64;
     let points = &view.curve.seconds;
@@ -171,6 +178,31 @@ pub fn mistakes(view: &View, links: &Links<'_>) -> Markup {
     if view.adversarial.is_empty() {
         return html! {};
     }
+    let (svg, what) = distances(view);
+    html! {
+        section {
+            h2 { "Adversarial inputs" }
+            div class="pair" {
+                figure {
+                    (svg)
+                    figcaption { (what) " " a href=[links.page("adversarial")] { "All of them" } }
+                }
+                @if let Some((svg, rest)) = confusion(view) {
+                    figure {
+                        (svg)
+                        figcaption {
+                            (CONFUSION)
+                            @if rest > 0 { " " (count(rest)) " more classes are left out here." }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How near adversarial inputs are, and which ones these are.
+pub fn distances(view: &View) -> (Markup, &'static str) {
     let nearest = of_kind(view, true);
     let (shown, what) = match nearest.as_slice() {
         [] => (
@@ -189,18 +221,7 @@ pub fn mistakes(view: &View, links: &Links<'_>) -> Markup {
         .radius
         .unwrap_or(view.run.settings.adversarial_radius);
     let axis = format!("distance ({})", words::norm(&view.run.summary.norm));
-    html! {
-        section {
-            h2 { "Adversarial inputs" }
-            div class="pair" {
-                figure {
-                    (histogram(&distances, Some(radius), &axis))
-                    figcaption { (what) " " a href=(links.page("adversarial")) { "All of them" } }
-                }
-                (confusion(view))
-            }
-        }
-    }
+    (histogram(&distances, Some(radius), &axis), what)
 }
 
 /// Adversarial inputs that were looked for beside the suite, or tests of the suite.
@@ -210,7 +231,10 @@ fn of_kind(view: &View, beside: bool) -> Vec<&Adversarial> {
         .collect()
 }
 
-fn confusion(view: &View) -> Markup {
+pub const CONFUSION: &str = "Adversarial tests by their true label and what the network says.";
+
+/// What tests are taken for, and how many classes there is no room for.
+pub fn confusion(view: &View) -> Option<(Markup, usize)> {
     let tests = of_kind(view, false);
     let mut classes: Vec<i64> = tests
         .iter()
@@ -220,7 +244,7 @@ fn confusion(view: &View) -> Markup {
     classes.sort_unstable();
     classes.dedup();
     if classes.is_empty() {
-        return html! {};
+        return None;
     }
     let rest = classes.len().saturating_sub(CLASSES);
     classes.truncate(CLASSES);
@@ -238,23 +262,45 @@ fn confusion(view: &View) -> Markup {
         counts: &counts,
         axes: ("true label", "taken for"),
     };
+    Some((matrix.draw(), rest))
+}
+
+/// Whether there are regions round seeds, each with a verdict.
+pub fn has_seeds(view: &View) -> bool {
+    view.is_property() && view.run.summary.lipschitz.is_empty() && !view.named.is_empty()
+}
+
+/// Safety: a strip of regions, and how many are refuted within each distance.
+pub fn safety(view: &View, links: &Links<'_>) -> Markup {
+    if !has_seeds(view) {
+        return html! {};
+    }
+    let rows = seed_by_seed(view);
     html! {
-        figure {
-            (matrix.draw())
-            figcaption {
-                "Adversarial tests by their true label and what the network says."
-                @if rest > 0 { " " (count(rest)) " more classes are left out here." }
+        section {
+            h2 { "Seed by seed" }
+            figure {
+                (seeds(&rows, links))
+                figcaption { "One cell a seed: ✕ refuted (the nearest found first), outline open, filled proven. " a href=[links.page("requirements")] { "As a table" } }
+            }
+            @if let Some(svg) = robustness(view, &rows) {
+                div class="pair" {
+                    figure {
+                        (svg)
+                        figcaption { "Seeds for which an input within the distance has another answer; the line above is what certificates leave possible within the radius." }
+                    }
+                }
             }
         }
     }
 }
 
-/// Safety: a strip of regions, and how many are refuted within each distance.
-pub fn safety(view: &View, links: &Links<'_>) -> Markup {
-    if !view.is_property() || !view.run.summary.lipschitz.is_empty() || view.named.is_empty() {
-        return html! {};
-    }
-    let mut rows: Vec<(Option<f64>, &Named)> = view
+/// A region with the distance of its nearest refutation.
+pub type Row<'a> = (Option<f64>, &'a Named);
+
+/// Regions, refuted ones by distance, then open, then proven.
+pub fn seed_by_seed(view: &View) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = view
         .named
         .iter()
         .map(|named| (found_distance(view, named), named))
@@ -265,11 +311,17 @@ pub fn safety(view: &View, links: &Links<'_>) -> Markup {
         Verdict::Proven | Verdict::Impossible => 2,
     };
     rows.sort_by(|a, b| {
-        let key = |row: &(Option<f64>, &Named)| row.0.unwrap_or(f64::INFINITY);
+        let key = |row: &Row<'_>| row.0.unwrap_or(f64::INFINITY);
         rank(a.1.verdict)
             .cmp(&rank(b.1.verdict))
             .then(key(a).total_cmp(&key(b)))
     });
+    rows
+}
+
+pub const SEEDS: &str = "Seeds, refuted ones by distance, then open, then proven";
+
+pub fn seeds(rows: &[Row<'_>], links: &Links<'_>) -> Markup {
     let seeds: Vec<Seed> = rows
         .iter()
         .map(|(distance, named)| Seed {
@@ -282,7 +334,7 @@ pub fn safety(view: &View, links: &Links<'_>) -> Markup {
                 ),
                 None => format!("{}: {}", named.name, named.verdict.word()),
             },
-            link: Some(links.place("requirements", &format!("row-{}", named.row))),
+            link: links.place("requirements", &format!("row-{}", named.row)),
             class: match named.verdict {
                 Verdict::Refuted | Verdict::Covered => "bad",
                 Verdict::Proven | Verdict::Impossible => "met",
@@ -290,16 +342,7 @@ pub fn safety(view: &View, links: &Links<'_>) -> Markup {
             },
         })
         .collect();
-    html! {
-        section {
-            h2 { "Seed by seed" }
-            figure {
-                (strip(&seeds, "Seeds, refuted ones by distance, then open, then proven"))
-                figcaption { "One cell a seed: ✕ refuted (the nearest found first), outline open, filled proven. " a href=(links.page("requirements")) { "As a table" } }
-            }
-            (robustness(view, &rows))
-        }
-    }
+    strip(&seeds, SEEDS)
 }
 
 /// The distance of the nearest refutation that is known.
@@ -320,7 +363,10 @@ fn found_distance(view: &View, named: &Named) -> Option<f64> {
     Some(others.chain(nearest).fold(of_suite, f64::min))
 }
 
-fn robustness(view: &View, rows: &[(Option<f64>, &Named)]) -> Markup {
+pub const ROBUSTNESS: &str = "Seeds refuted within a distance";
+
+/// How many seeds are refuted within each distance, and how many at most; none where none is.
+pub fn robustness(view: &View, rows: &[Row<'_>]) -> Option<Markup> {
     let summary = &view.run.summary;
     let mut distances: Vec<f64> = rows.iter().filter_map(|row| row.0).collect();
     distances.sort_by(f64::total_cmp);
@@ -330,7 +376,7 @@ fn robustness(view: &View, rows: &[(Option<f64>, &Named)]) -> Markup {
         .unwrap_or(0.0)
         .max(distances.last().copied().unwrap_or(0.0));
     if distances.is_empty() || end <= 0.0 {
-        return html! {};
+        return None;
     }
     let mut points = vec![(0.0, 0.0)];
     points.extend(
@@ -355,7 +401,7 @@ fn robustness(view: &View, rows: &[(Option<f64>, &Named)]) -> Markup {
     }
     let axis_title = format!("distance to the seed ({})", words::norm(&summary.norm));
     let plot = LinePlot {
-        title: "Seeds refuted within a distance",
+        title: ROBUSTNESS,
         axis: Axis::Linear,
         end,
         axis_title: &axis_title,
@@ -363,171 +409,7 @@ fn robustness(view: &View, rows: &[(Option<f64>, &Named)]) -> Markup {
         lines,
         marks: Vec::new(),
     };
-    html! {
-        div class="pair" {
-            figure {
-                (plot.draw())
-                figcaption { "Seeds for which an input within the distance has another answer; the line above is what certificates leave possible within the radius." }
-            }
-        }
-    }
-}
-
-/// Lipschitz: constants refuted and proven, and every region.
-pub fn slopes(view: &View) -> Markup {
-    let summary = &view.run.summary;
-    let regions = &summary.lipschitz;
-    if regions.is_empty() {
-        return html! {};
-    }
-    let steepest = regions.iter().filter_map(|r| r.found).fold(0.0, f64::max);
-    let end = if steepest > 0.0 { steepest * 1.5 } else { 20.0 };
-    let line = |name: &str, class, points| Line {
-        name: name.to_owned(),
-        class,
-        points,
-    };
-    let plot = LinePlot {
-        title: "Regions in which each constant is refuted or proven",
-        axis: Axis::Linear,
-        end,
-        axis_title: "Lipschitz constant",
-        top: regions.len() as f64,
-        lines: vec![
-            line("refuted", "bad", below(regions, end, |r| r.found)),
-            line("proven", "good", from(regions, end)),
-            line("random pairs", "random", below(regions, end, |r| r.random)),
-        ],
-        marks: Vec::new(),
-    };
-    let number = |ratio: Option<f64>| ratio.map_or_else(|| "none".into(), short);
-    html! {
-        section {
-            h2 { "How steep the network is" }
-            div class="pair" {
-                figure {
-                    (plot.draw())
-                    figcaption { "In how many regions a constant is refuted by a pair that was found, or proven by a certificate. All constants: " code { "lipschitz.csv" } "." }
-                }
-                (between(regions))
-            }
-            div class="scroll" {
-                table class="sortable numbers" {
-                    thead { tr {
-                        th scope="col" { "region" } th scope="col" { "steepest found" } th scope="col" { "certified bound" }
-                        th scope="col" { "random" } th scope="col" { "tests" } th scope="col" { "certificate" }
-                    } }
-                    tbody {
-                        @for region in regions {
-                            tr {
-                                th scope="row" { @match region.root { Some(root) => { "sample " (root) }, None => (region.region) } }
-                                td { (number(region.found)) }
-                                td { (number(region.upper)) }
-                                td { (number(region.random)) }
-                                td { @if region.test >= 0 { (region.test) ", " (region.test2) } @else { "none" } }
-                                td { @if region.certificate >= 0 { (format!("{:05}", region.certificate)) } @else { "none" } }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// In how many regions a ratio lies above each constant.
-fn below(
-    regions: &[SlopeSummary],
-    end: f64,
-    of: fn(&SlopeSummary) -> Option<f64>,
-) -> Vec<(f64, f64)> {
-    let mut ratios: Vec<f64> = regions.iter().filter_map(of).collect();
-    ratios.sort_by(f64::total_cmp);
-    let mut points = vec![(0.0, ratios.len() as f64)];
-    for (number, ratio) in ratios.iter().enumerate() {
-        points.push((*ratio, (ratios.len() - number - 1) as f64));
-    }
-    points.push((end, points.last().map_or(0.0, |point| point.1)));
-    points
-}
-
-/// In how many regions a certificate shows that no ratio is above each constant.
-fn from(regions: &[SlopeSummary], end: f64) -> Vec<(f64, f64)> {
-    let mut bounds: Vec<f64> = regions
-        .iter()
-        .filter_map(|r| r.upper)
-        .filter(|u| *u <= end)
-        .collect();
-    bounds.sort_by(f64::total_cmp);
-    let mut points = vec![(0.0, 0.0)];
-    points.extend(
-        bounds
-            .iter()
-            .enumerate()
-            .map(|(n, &bound)| (bound, n as f64 + 1.0)),
-    );
-    points.push((end, bounds.len() as f64));
-    points
-}
-
-/// Most regions drawn one below the other.
-const REGIONS: usize = 30;
-
-/// For each region what lies between the steepest pair found and the certified bound, on a logarithmic axis.
-fn between(regions: &[SlopeSummary]) -> Markup {
-    let mut known: Vec<(f64, Option<f64>, String)> = regions
-        .iter()
-        .filter_map(|r| {
-            let name = r
-                .root
-                .map_or_else(|| r.region.clone(), |root| root.to_string());
-            Some((r.found.filter(|f| *f > 0.0)?, r.upper, name))
-        })
-        .collect();
-    known.sort_by(|a, b| b.0.total_cmp(&a.0));
-    known.truncate(REGIONS);
-    let ends = known
-        .iter()
-        .flat_map(|(found, upper, _)| [Some(*found), *upper])
-        .flatten();
-    let (low, high) = ends.fold((f64::INFINITY, 0.0_f64), |(low, high), n| {
-        (low.min(n), high.max(n))
-    });
-    if known.is_empty() || high <= 0.0 {
-        return html! {};
-    }
-    let (low, high) = (low / 1.3, high * 1.3);
-    let x = |value: f64| 80.0 + 420.0 * ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
-    let each = 17.0;
-    let height = known.len() as f64 * each + 44.0;
-    let powers = (-6..9).flat_map(|p| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(p)));
-    let mut marks: Vec<f64> = powers.filter(|m| (low..=high).contains(m)).collect();
-    while marks.len() > 6 {
-        marks = marks.into_iter().step_by(2).collect();
-    }
-    html! {
-        figure {
-            svg class="plot" viewBox=(format!("0 0 520 {}", At(height))) role="img" aria-label="Steepest pair found and certified bound of each region" {
-                @for mark in &marks {
-                    line x1=(At(x(*mark))) x2=(At(x(*mark))) y1="4" y2=(At(height - 38.0)) class="grid" {}
-                    text x=(At(x(*mark))) y=(At(height - 24.0)) text-anchor="middle" class="tick" { (short(*mark)) }
-                }
-                text x="500" y=(At(height - 6.0)) text-anchor="end" class="axis-title" { "ratio (logarithmic)" }
-                @for (row, (found, upper, name)) in known.iter().enumerate() {
-                    @let y = row as f64 * each + 12.0;
-                    text x="72" y=(At(y + 4.0)) text-anchor="end" class="tick" { (name) }
-                    @if let Some(upper) = upper {
-                        line x1=(At(x(*found))) x2=(At(x(*upper))) y1=(At(y)) y2=(At(y)) class="line open-range" {}
-                        line x1=(At(x(*upper))) x2=(At(x(*upper))) y1=(At(y - 5.0)) y2=(At(y + 5.0)) class="line good" {}
-                    }
-                    circle cx=(At(x(*found))) cy=(At(y)) r="4" class="bad" {
-                        title { "found " (short(*found)) @if let Some(upper) = upper { ", at most " (short(*upper)) } }
-                    }
-                }
-            }
-            figcaption { "By sample: the steepest pair found (dot) and the certified bound (bar); what lies between is open." }
-        }
-    }
+    Some(plot.draw())
 }
 
 /// Pairs of neurons: conditions by decisions.
@@ -543,7 +425,8 @@ pub fn pairs(view: &View) -> Markup {
     }
 }
 
-fn pair_map(map: &PairMap) -> Markup {
+/// Pairs of two layers as cells, and how many covered pairs the fullest of them holds.
+pub fn pair_drawing(map: &PairMap) -> (CellMap, usize) {
     let most = map.counts.iter().map(|(met, _)| *met).max().unwrap_or(0);
     // Bins hold one neuron more or less than others: what counts is how much of a bin is covered.
     let bins = || map.counts.iter().enumerate();
@@ -566,6 +449,11 @@ fn pair_map(map: &PairMap) -> Markup {
         // Neither wider nor higher.
         room: MATRIX * map.bins.0 / map.bins.0.max(map.bins.1).max(1),
     };
+    (drawing, most)
+}
+
+fn pair_map(map: &PairMap) -> Markup {
+    let (drawing, most) = pair_drawing(map);
     let binned = map.room() > 1;
     html! {
         figure {

@@ -72,7 +72,7 @@ fn evidence(view: &View, named: &Named, links: &Links<'_>) -> Markup {
             .adversarial
             .iter()
             .find(|a| a.source == Source::Test(test));
-        found.map(|found| links.place("adversarial", &found.name()))
+        found.and_then(|found| links.place("adversarial", &found.name()))
     };
     html! {
         @for (number, test) in named.tests.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::page::{Form, Page, document, embedded, navigation};
+use super::page::{Page, document, embedded, navigation};
 
 /// The name of the file.
 pub const NAME: &str = "report.html";
@@ -19,6 +19,6 @@ pub fn text(title: &str, pages: &[Page]) -> String {
             div class="page" id=(page.name) { (page.body) }
         }
     };
-    let navigation = navigation(&listed, None, Form::SingleFile);
+    let navigation = navigation(&listed, None, |name| format!("#{name}"));
     document(title, &embedded(), &navigation, &body)
 }

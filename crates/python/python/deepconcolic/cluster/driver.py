@@ -17,7 +17,7 @@ from .shards import Journal, payload, work
 # Shards for each slot of the cluster: enough that the last ones to end do not keep the others waiting.
 _SHARDS_EACH = 4
 # Tasks that wait beside those that work, for each slot.
-_WAITING_EACH = 2
+WAITING_EACH = 2
 # How often a shard is asked for again when its worker is gone.
 _RETRIES = 3
 # Seconds in which a cluster must answer.
@@ -62,10 +62,8 @@ def run(
     target = Path(out)
     if (target / "run.json").exists():
         raise FolderError(f"{target} has a finished run; name another folder, or open_run() it")
-    slots = max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
-    count = shards if shards is not None else _SHARDS_EACH * slots
-    if count < 1:
-        raise UsageError(f"shards must be at least 1, not {count}")
+    slots = slots_of(ray, threads)
+    count = count_of(shards, slots)
     given = payload(model, x, y)
     seconds = _job.seconds(budget)
     each = {
@@ -82,8 +80,31 @@ def run(
         asked["options"].pop("budget")
     journal = Journal(_journal_of(target), asked, given)
     told = progress if callable(progress) else (_line if progress else _nobody)
-    _collect(ray, journal, given, each, count, in_flight or slots * _WAITING_EACH, told)
+    done = journal.done(count)
+
+    def keep(number: int, files: dict[str, bytes]) -> None:
+        journal.keep(number, files)
+        done.append(number)
+        told(ShardEnded(number, len(done), count))
+
+    missing = [number for number in range(1, count + 1) if number not in set(done)]
+    collect(ray, Task(work, given, each, count, threads), missing, in_flight or slots * WAITING_EACH, keep)
     return _merged(journal, target, count)
+
+
+def slots_of(ray: Any, threads: int) -> int:
+    """Tasks that can work at a time."""
+    if threads < 1:
+        raise UsageError(f"a task on a cluster has a number of threads, at least 1, not {threads}")
+    return max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
+
+
+def count_of(shards: Optional[int], slots: int) -> int:
+    """How many shards there are."""
+    count = shards if shards is not None else _SHARDS_EACH * slots
+    if count < 1:
+        raise UsageError(f"shards must be at least 1, not {count}")
+    return count
 
 
 def _journal_of(target: Path) -> Path:
@@ -134,35 +155,39 @@ def _probe(address: str) -> None:
         ) from why
 
 
-def _collect(
-    ray: Any,
-    journal: Journal,
-    given: dict[str, Any],
-    each: dict[str, Any],
-    count: int,
-    in_flight: int,
-    told: Callable[[ShardEnded], None],
-) -> None:
-    """Has every shard done that is not yet in the journal."""
-    done = journal.done(count)
-    todo = [number for number in range(1, count + 1) if number not in set(done)]
+@dataclass(frozen=True)
+class Task:
+    """What is done for every shard."""
+
+    function: Callable[..., Any]
+    """Takes what is given, options, the shard's number from 1, and how many there are."""
+    given: dict[str, Any]
+    """The same for all: it is sent once."""
+    options: dict[str, Any]
+    count: int
+    threads: int
+
+
+def collect(ray: Any, task: Task, numbers: list[int], in_flight: int, keep: Callable[[int, Any], None]) -> None:
+    """Has these shards done, and keeps what comes back of each as soon as it does."""
+    todo = list(numbers)
     if not todo:
         return
     # Once: every worker of a machine sees the same memory.
-    sent = ray.put(given)
-    task = ray.remote(num_cpus=each["threads"], max_retries=_RETRIES)(work)
+    sent = ray.put(task.given)
+    remote = ray.remote(num_cpus=task.threads, max_retries=_RETRIES)(task.function)
     waiting: dict[Any, int] = {}
     lost: dict[int, int] = {}
     try:
         while todo or waiting:
             while todo and len(waiting) < in_flight:
                 number = todo.pop(0)
-                waiting[task.remote(sent, each, number, count)] = number
+                waiting[remote.remote(sent, task.options, number, task.count)] = number
             ready, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
             for reference in ready:
                 number = waiting.pop(reference)
                 try:
-                    files = ray.get(reference)
+                    result = ray.get(reference)
                 except ray.exceptions.RayTaskError as why:
                     raise _cause(why, number) from why
                 except ray.exceptions.RayError as why:
@@ -171,9 +196,7 @@ def _collect(
                         raise ClusterError(f"shard {number} was lost {lost[number]} times: {why}; ask again to go on") from why
                     todo.append(number)
                     continue
-                journal.keep(number, files)
-                done.append(number)
-                told(ShardEnded(number, len(done), count))
+                keep(number, result)
     finally:
         for reference in waiting:
             ray.cancel(reference, force=True)

@@ -65,11 +65,7 @@ def _read(path: Path, y: Optional[_arrays.ArrayLike]) -> tuple[Any, Any]:
 
 def work(given: Mapping[str, Any], options: Mapping[str, Any], number: int, count: int) -> dict[str, bytes]:
     """Does shard ``number`` of ``count``, from 1: the files of its run."""
-    if given["version"] != __version__:
-        raise ClusterError(
-            f"a worker has deepconcolic {__version__} and the driver has {given['version']}; install the same version "
-            "on every machine of the cluster"
-        )
+    require_version(given)
     model = load(given["model"], **given["numbers"])
     # Arrays that Ray hands over are read-only and in shared memory: they are used where they are.
     with tempfile.TemporaryDirectory(prefix="deepconcolic-shard-") as scratch:
@@ -77,6 +73,15 @@ def work(given: Mapping[str, Any], options: Mapping[str, Any], number: int, coun
         session = Session(model, given["x"], given["y"], **{**options, "out": folder, "partition": f"{number}/{count}"})
         session.result()
         return packed(folder)
+
+
+def require_version(given: Mapping[str, Any]) -> None:
+    """Refuses work of a driver with another version of the package."""
+    if given["version"] != __version__:
+        raise ClusterError(
+            f"a worker has deepconcolic {__version__} and the driver has {given['version']}; install the same version "
+            "on every machine of the cluster"
+        )
 
 
 def packed(folder: Path) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _arrays, _job, _native
+from .errors import UsageError
 from .model import load
 
 if TYPE_CHECKING:
@@ -92,13 +93,7 @@ class Coverage:
         Path(path).write_text(json.dumps(self.report, indent=2) + "\n", encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from ._html import percent, table
-
-        rows = [
-            [found.name, found.covered, found.total, percent(found.coverage), "" if found.noise is None else percent(found.noise)]
-            for found in self.criteria
-        ]
-        return f"<p>{self.samples} samples</p>" + table(["criterion", "covered", "required", "coverage", "as many noise inputs"], rows)
+        return _native.coverage_html(json.dumps(self.report))
 
 
 def coverage(
@@ -120,6 +115,9 @@ def coverage(
     neurons: Optional[Sequence[str]] = None,
     rng_seed: int = 0,
     threads: int = 0,
+    cluster: Optional[str] = None,
+    shards: Optional[int] = None,
+    address: Optional[str] = None,
     **parameters: Any,
 ) -> Coverage:
     """Measures what samples cover. Arrays of float32 or uint8 in one piece are not copied.
@@ -127,6 +125,10 @@ def coverage(
     ``criteria`` are names, with a number behind a colon where a criterion has one ("kmnc:10", "tknc:2", "nc:0.5").
     ``requirements`` is a .dr or .vnnlib file, or the text of requirements. ``profile`` is where the ranges of neurons
     come from (training data; default: the first tenth of ``x``). ``open`` asks for so many names of open requirements.
+
+    With ``cluster="ray"`` parts of the data are measured on Ray (``shards`` of them, on the cluster at ``address``, with ``threads``
+    for each, 1 unless more are given) and their figures joined: the same report. Criteria on two inputs cannot be joined and are
+    refused.
 
     >>> import deepconcolic as dc
     >>> measured = dc.coverage(model, x, y, criteria=["nc", "kmnc:10"])
@@ -153,7 +155,17 @@ def coverage(
             "radius": None if radius is None else _job.number(radius, "radius"),
             "parameters": _job.parameters(norm, layers, neurons, {**behind, **parameters}),
         }
-        report = json.loads(_native.coverage(json.dumps(job), loaded._native, threads=threads, **data.arguments()))
+        if cluster is not None:
+            from .cluster import measured
+
+            if cluster != "ray":
+                raise UsageError(f"there is no cluster {cluster!r}; there is 'ray'")
+            job["data"] = _job.data_settings(_arrays.Data(), scale)
+            report = measured(job, loaded, x, y, shards=shards, threads=threads or 1, address=address)
+        elif shards is not None or address is not None:
+            raise UsageError("shards and address are for cluster='ray'")
+        else:
+            report = json.loads(_native.coverage(json.dumps(job), loaded._native, threads=threads, **data.arguments()))
     return _of_report(report)
 
 
