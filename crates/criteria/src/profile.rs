@@ -1,6 +1,8 @@
 //! What neurons did on profile data: the bounds that boundary criteria compare with, and the layer
 //! means that scale ranking values.
 
+use std::sync::Arc;
+
 use deepconcolic_network::{Network, Point, Trace, vectorised};
 use rayon::prelude::*;
 
@@ -8,7 +10,8 @@ use rayon::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     samples: usize,
-    layers: Vec<LayerProfile>,
+    /// Shared by the criteria that compare with it: there are two numbers for every neuron.
+    layers: Arc<Vec<LayerProfile>>,
 }
 
 /// One hidden layer's part of a [`Profile`].
@@ -32,7 +35,7 @@ impl Profile {
         });
         Self {
             samples: 0,
-            layers: layers.collect(),
+            layers: Arc::new(layers.collect()),
         }
     }
 
@@ -72,7 +75,10 @@ impl Profile {
                 total: mean * (neurons * samples) as f64,
             });
         }
-        Ok(Self { samples, layers })
+        Ok(Self {
+            samples,
+            layers: Arc::new(layers),
+        })
     }
 
     /// What must be kept of a run.
@@ -83,7 +89,8 @@ impl Profile {
     /// Adds the samples of a trace that kept [`Profile::points`].
     pub fn observe(&mut self, trace: &Trace<f32>) {
         self.samples += trace.samples();
-        for (index, layer) in self.layers.iter_mut().enumerate() {
+        let layers = Arc::make_mut(&mut self.layers);
+        for (index, layer) in layers.iter_mut().enumerate() {
             layer.observe(trace.get(Point::Pre(index)));
         }
     }
