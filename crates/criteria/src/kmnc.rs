@@ -157,6 +157,10 @@ impl Rule for InSection {
         self.count
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
     fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
         for (block, u) in u.chunks(64).enumerate() {
@@ -176,6 +180,10 @@ impl Rule for InSection {
 
     /// Where all sections of a neuron fit into a word, they are gathered there, on whole vectors, before they are put
     /// side by side.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
     fn mark_samples<'v>(
         &self,

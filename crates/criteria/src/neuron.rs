@@ -89,6 +89,10 @@ pub(super) trait Rule: Send + Sync {
     fn mark(&self, at: At, values: &[f32], covered: &mut [u64]);
 
     /// Marks what several samples cover among the same neurons, at most [`MAX_BLOCK`] of them.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
     fn mark_samples<'v>(
         &self,
