@@ -285,7 +285,7 @@ mod tests {
         let low: Vec<f32> = (0..neurons).map(|n| (n % 7) as f32 * 0.1 - 0.5).collect();
         // Every ninth neuron has one value.
         let width = |n: usize| {
-            if n % 9 == 0 {
+            if n.is_multiple_of(9) {
                 0.0
             } else {
                 0.3 + n as f32 * 1e-3
