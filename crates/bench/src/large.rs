@@ -1,7 +1,7 @@
 //! Networks of the size that people deploy, made by `python/large_networks.py`: answers, times, loading and memory
 //! beside onnxruntime's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -40,7 +40,6 @@ const MEMORY: f64 = 1.5;
 /// Prints a table of ratios for the networks whose names contain a text.
 pub fn run(named: &str) -> Result<Vec<Verdict>, BenchError> {
     let python = venv::python()?;
-    let folder = venv::target()?.join("large-networks");
     println!("\n== large networks, one thread, ours / onnxruntime's; median of {ROUNDS} rounds");
     println!(
         "memory: what is allocated after loading and one pass, beside the growth of onnxruntime's process; \
@@ -57,13 +56,7 @@ pub fn run(named: &str) -> Result<Vec<Verdict>, BenchError> {
         if !name.contains(named) {
             continue;
         }
-        venv::run(
-            Command::new(&python)
-                .args(["-c", SCRIPT])
-                .arg(&folder)
-                .arg(name),
-        )?;
-        let model = folder.join(format!("{name}.onnx"));
+        let model = made(name)?;
         let row = Row::of(&model, &python, &one)?;
         println!(
             "{name:14} {:9.3} {:9.3} {:9.3} {:9.3} {:9.3} {:9.1e}",
@@ -99,6 +92,18 @@ pub fn run(named: &str) -> Result<Vec<Verdict>, BenchError> {
         ]);
     }
     Ok(verdicts)
+}
+
+/// The file of one of the networks, made if it is not there.
+pub fn made(name: &str) -> Result<PathBuf, BenchError> {
+    let folder = venv::target()?.join("large-networks");
+    venv::run(
+        Command::new(venv::python()?)
+            .args(["-c", SCRIPT])
+            .arg(&folder)
+            .arg(name),
+    )?;
+    Ok(folder.join(format!("{name}.onnx")))
 }
 
 /// Ratios of one network.

@@ -145,6 +145,9 @@ struct Coverage {
     /// Only this part.
     #[arg(long)]
     only: Option<CoveragePart>,
+    /// Of the large networks, only those whose names contain this text.
+    #[arg(long, default_value = "")]
+    named: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -159,6 +162,8 @@ enum CoveragePart {
     Language,
     /// The family of sign-sign pairs.
     Pairs,
+    /// Measuring networks of the size that people deploy against running; only when asked for.
+    Large,
 }
 
 #[derive(Args)]
@@ -562,6 +567,9 @@ impl Coverage {
         }
         if wants(CoveragePart::Pairs) {
             verdicts.extend(coverage::pairs(&shelf)?);
+        }
+        if self.only == Some(CoveragePart::Large) {
+            verdicts.extend(coverage::large(&self.named)?);
         }
         Ok(verdict::summarise(&verdicts))
     }

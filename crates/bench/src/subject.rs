@@ -60,7 +60,12 @@ impl Subject {
 
     /// Bounds from the first images.
     pub fn profile(&self) -> Profile {
-        let count = PROFILED.min(self.len());
+        self.profile_of(PROFILED)
+    }
+
+    /// Bounds from the first so many images.
+    pub fn profile_of(&self, count: usize) -> Profile {
+        let count = count.min(self.len());
         let (images, limits) = (self.images(0..count), Limits::default());
         profile(&self.network, &images, count, &limits).0
     }

@@ -9,6 +9,8 @@ use crate::portion;
 
 /// Bytes of a batch's trace: several criteria read it, so it should stay in the last-level cache.
 const TRACE_BYTES: usize = 6 << 20;
+/// Fewest inputs run at once, however large a trace is: what criteria hold of a neuron is read once a batch.
+const MIN: usize = 8;
 /// Most inputs run at once.
 const MAX: usize = 1024;
 
@@ -35,7 +37,7 @@ pub(crate) fn each_batch(
         points.push(Point::Logits);
     }
     let each: usize = points.iter().map(|&p| network.elements(p)).sum();
-    let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(16, MAX);
+    let batch = (TRACE_BYTES / (each * size_of::<f32>()).max(1)).clamp(MIN, MAX);
     let batch = batch.min(portion::passes(network));
     let pass = Pass::keep(points);
     let mut x = Vec::new();

@@ -1,8 +1,8 @@
 //! Several criteria measured in one pass over inputs.
 
-use deepconcolic_criteria::{Decision, Family, Profile};
+use deepconcolic_criteria::{Decision, Family, Profile, Tally};
 use deepconcolic_geometry::Together;
-use deepconcolic_network::{BitSet, Network, Pass, Point};
+use deepconcolic_network::{BitSet, Network, Pass, Point, Trace};
 
 use crate::Inputs;
 use crate::answers::Answers;
@@ -68,9 +68,7 @@ pub fn measure_within(
                 let logits = trace.sample(Point::Logits, sample);
                 answers.observe(number, logits, inputs.truth(number).as_ref());
             }
-            for tally in &mut tallies {
-                tally.observe(trace);
-            }
+            observe_together(&mut tallies, trace);
             run.extend(numbers);
         },
     );
@@ -91,6 +89,17 @@ pub fn measure_within(
             .collect(),
         answers,
         inputs: ran.count,
+    }
+}
+
+/// Shows a trace to all tallies, part by part: a layer of a large network is read from memory once and not by every
+/// family anew.
+fn observe_together(tallies: &mut [Box<dyn Tally + '_>], trace: &Trace<f32>) {
+    let parts = tallies.iter().map(|tally| tally.parts()).max();
+    for part in 0..parts.unwrap_or(0) {
+        for tally in tallies.iter_mut().filter(|tally| part < tally.parts()) {
+            tally.observe_part(trace, part);
+        }
     }
 }
 

@@ -220,6 +220,16 @@ pub trait Tally: Send {
     /// Adds the tests of a trace, in order.
     fn observe(&mut self, trace: &Trace<f32>);
 
+    /// Parts in which a trace can be observed. Tallies that take turns part by part read what the cache still holds.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// Adds the tests of a trace as far as one part of it shows them; all parts together are [`Tally::observe`].
+    fn observe_part(&mut self, trace: &Trace<f32>, _part: usize) {
+        self.observe(trace);
+    }
+
     /// Settles what needs the whole suite; nothing to do for one-input requirements. Two tests count
     /// together only where they may.
     fn finish(&mut self, _rerun: &Rerun<'_>, _together: &Together) {}

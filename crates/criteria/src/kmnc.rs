@@ -3,16 +3,12 @@
     clippy::float_cmp,
     reason = "ends of a range are stored numbers, equal or not to the bit"
 )]
-#![expect(
-    clippy::inline_always,
-    reason = "it must be compiled inside `vectorised`"
-)]
 
 use deepconcolic_language::{Formula, Input, Linear, Relation, Var};
 
 use super::boundary::required;
 use super::criterion::{Criterion, Family, Setting};
-use super::neuron::{Asked, At, LANES, NONE, NeuronFamily, Rule};
+use super::neuron::{Asked, At, LANES, MAX_BLOCK, NONE, NeuronFamily, Rule};
 use super::profile::{LayerProfile, Profile};
 use super::sections::Sections;
 
@@ -64,6 +60,11 @@ impl Criterion for Kmnc {
     }
 }
 
+/// Of a value: not in the range of its neuron.
+const OUTSIDE: i32 = NONE;
+/// Of a value: its section must be looked up exactly.
+const LOOK: i32 = -2;
+
 /// Asks for a value in a section.
 struct InSection {
     profile: Profile,
@@ -75,17 +76,18 @@ struct InSection {
 }
 
 impl InSection {
-    /// The section of each of up to [`LANES`] values: in single precision and without branches first. Whatever lies too
-    /// near an edge for single precision is looked at exactly.
+    /// Where up to 64 values lie, from one neuron on: a section, [`OUTSIDE`], or [`LOOK`] where single precision is
+    /// too near an edge. Without branches, so that it runs on whole vectors.
     #[inline(always)]
-    fn locate(&self, At { layer, first, .. }: At, u: &[f32], sections: &mut [i32; LANES]) {
-        const SURE: f32 = 1e-3;
+    fn sections_of(&self, layer: usize, start: usize, u: &[f32]) -> [i32; 64] {
         const SHIFT: f32 = 8_388_608.0;
-        const LOOK: i32 = -2;
-        let exact = self.of_layer(layer);
+        // Four roundings lie between a place and its edges, each of 2^-24 of at most `count`.
+        let near = (self.count as f32 * 5e-7).max(1e-5);
+        let Sections { low, high, .. } = self.of_layer(layer);
         let last = self.count as i32 - 1;
-        let ends = exact.low[first..].iter().zip(&exact.high[first..]);
-        let scales = &self.scales[layer][first..];
+        let ends = low[start..].iter().zip(&high[start..]);
+        let scales = &self.scales[layer][start..];
+        let mut sections = [OUTSIDE; 64];
         for (((s, &u), (&low, &high)), &scale) in sections.iter_mut().zip(u).zip(ends).zip(scales) {
             let place = (u - low) * scale;
             // Adding 2^23 leaves the nearest whole number in the low bits: a conversion that
@@ -93,7 +95,7 @@ impl InSection {
             let shifted = (place - 0.5) + SHIFT;
             let whole = (shifted.to_bits() & 0x7f_ffff) as i32;
             let rest = place - (shifted - SHIFT);
-            let sure = rest > SURE && rest < 1.0 - SURE && whole < last;
+            let sure = rest > near && rest < 1.0 - near && whole <= last;
             // The ends are common (a dark corner gives every neuron its bias) and certain.
             let inside = if low < u && u < high {
                 if sure { whole } else { LOOK }
@@ -102,15 +104,13 @@ impl InSection {
             } else {
                 last
             };
-            *s = if low <= u && u <= high { inside } else { NONE };
+            *s = if low <= u && u <= high {
+                inside
+            } else {
+                OUTSIDE
+            };
         }
-        for (i, (s, &u)) in sections.iter_mut().zip(u).enumerate() {
-            if *s == LOOK {
-                *s = exact
-                    .of(first + i, u)
-                    .map_or(NONE, |section| section as i32);
-            }
-        }
+        sections
     }
 
     fn of_layer(&self, layer: usize) -> Sections<'_> {
@@ -119,6 +119,26 @@ impl InSection {
             low,
             high,
             count: self.count,
+        }
+    }
+}
+
+/// The sections of neurons, a word each, as bits of one list: `count` for each neuron.
+fn put_side_by_side(visited: &[u32], count: usize, bits: &mut [u64]) {
+    for (neurons, bits) in visited.chunks(64).zip(bits.chunks_mut(count)) {
+        let (mut word, mut filled, mut at) = (0, 0, 0);
+        for &sections in neurons {
+            let sections = u64::from(sections);
+            word |= sections << filled;
+            filled += count;
+            if filled >= 64 {
+                filled -= 64;
+                if let Some(bits) = bits.get_mut(at) {
+                    *bits |= word;
+                }
+                at += 1;
+                word = sections >> (count - filled);
+            }
         }
     }
 }
@@ -137,24 +157,82 @@ impl Rule for InSection {
         self.count
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
-    fn mark(&self, at: At, u: &[f32], covered: &mut [u64]) {
-        let mut sections = [NONE; LANES];
-        for (block, u) in u.chunks(LANES).enumerate() {
-            let first = at.first + block * LANES;
-            self.locate(At { first, ..at }, u, &mut sections);
-            for (i, &section) in sections[..u.len()].iter().enumerate() {
-                if section != NONE {
-                    let slot = (block * LANES + i) * self.count + section as usize;
-                    covered[slot / 64] |= 1 << (slot % 64);
-                }
+    fn mark(&self, At { layer, first, .. }: At, u: &[f32], covered: &mut [u64]) {
+        for (block, u) in u.chunks(64).enumerate() {
+            let start = first + block * 64;
+            let sections = self.sections_of(layer, start, u);
+            for (i, &s) in sections[..u.len()].iter().enumerate() {
+                let s = match s {
+                    OUTSIDE => continue,
+                    LOOK => self.of_layer(layer).of(start + i, u[i]).unwrap_or(0),
+                    s => s as usize,
+                };
+                let slot = (block * 64 + i) * self.count + s;
+                covered[slot / 64] |= 1 << (slot % 64);
             }
         }
     }
 
+    /// Where all sections of a neuron fit into a word, they are gathered there, on whole vectors, before they are put
+    /// side by side.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
-    fn only_parts(&self, at: At, u: &[f32], parts: &mut [i32; LANES]) -> bool {
-        self.locate(at, u, parts);
+    fn mark_samples<'v>(
+        &self,
+        samples: impl Iterator<Item = (At, &'v [f32])>,
+        covered: &mut [u64],
+    ) {
+        if self.count > u32::BITS as usize {
+            for (at, u) in samples {
+                self.mark(at, u, covered);
+            }
+            return;
+        }
+        let mut visited = [0u32; MAX_BLOCK];
+        for (At { layer, first, .. }, u) in samples {
+            for (block, u) in u.chunks(64).enumerate() {
+                let start = first + block * 64;
+                let sections = self.sections_of(layer, start, u);
+                let visited = &mut visited[block * 64..][..64];
+                let mut unsure = false;
+                for (visited, &s) in visited.iter_mut().zip(&sections) {
+                    *visited |= if s >= 0 { 1 << (s & 31) } else { 0 };
+                    unsure |= s == LOOK;
+                }
+                if unsure {
+                    for (i, (&u, visited)) in u.iter().zip(visited).enumerate() {
+                        if sections[i] == LOOK {
+                            let s = self.of_layer(layer).of(start + i, u).unwrap_or(0);
+                            *visited |= 1 << s;
+                        }
+                    }
+                }
+            }
+        }
+        put_side_by_side(&visited, self.count, covered);
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn only_parts(&self, At { layer, first, .. }: At, u: &[f32], parts: &mut [i32; LANES]) -> bool {
+        *parts = self.sections_of(layer, first, u);
+        for (i, (part, &u)) in parts.iter_mut().zip(u).enumerate() {
+            if *part == LOOK {
+                let section = self.of_layer(layer).of(first + i, u);
+                *part = section.map_or(NONE, |section| section as i32);
+            }
+        }
         true
     }
 
@@ -197,6 +275,109 @@ impl Rule for InSection {
             still => vec![format!(
                 "{still} neurons have one value on all profile data; each counts as one section"
             )],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_network::ops::{Dense, Elementwise, Relu};
+    use deepconcolic_network::{Network, NetworkBuilder, Shape};
+
+    use super::*;
+
+    /// One hidden layer of so many neurons.
+    fn network(neurons: usize) -> Network {
+        let (mut builder, input) = NetworkBuilder::new("x", Shape::new([1, 1]).unwrap());
+        let dense = Dense::new(1, neurons, vec![1.0; neurons], vec![0.0; neurons]).unwrap();
+        let u = builder.add(dense, &[input], "u").unwrap();
+        let v = builder.add(Elementwise::new(Relu), &[u], "v").unwrap();
+        let last = Dense::new(neurons, 2, vec![1.0; 2 * neurons], vec![0.0; 2]).unwrap();
+        let output = builder.add(last, &[v], "y").unwrap();
+        builder.finish(&[("y", output)], 0).unwrap()
+    }
+
+    fn rule(neurons: usize, count: usize) -> InSection {
+        let low: Vec<f32> = (0..neurons).map(|n| (n % 7) as f32 * 0.1 - 0.5).collect();
+        // Every ninth neuron has one value.
+        let width = |n: usize| {
+            if n.is_multiple_of(9) {
+                0.0
+            } else {
+                0.3 + n as f32 * 1e-3
+            }
+        };
+        let high: Vec<f32> = (0..neurons).map(|n| low[n] + width(n)).collect();
+        let ends = low.iter().zip(&high);
+        InSection {
+            scales: vec![ends.map(|(l, h)| count as f32 / (h - l)).collect()],
+            profile: Profile::from_parts(&network(neurons), 2, vec![(low, high, 1.0)]).unwrap(),
+            count,
+            still: 0,
+        }
+    }
+
+    #[test]
+    fn samples_together_mark_the_sections_that_each_value_is_in() {
+        for (neurons, count) in [(1, 1), (40, 3), (64, 10), (130, 10), (1000, 32), (70, 33)] {
+            let rule = rule(neurons, count);
+            let Sections { low, high, .. } = rule.of_layer(0);
+            // Ends, edges, and values inside and outside of the range.
+            let value = |n: usize, step: i32| low[n] + (high[n] - low[n]) * step as f32 / 20.0;
+            let samples: Vec<Vec<f32>> = (-2..=22)
+                .map(|step| (0..neurons).map(|n| value(n, step)).collect())
+                .collect();
+            let mut wanted = vec![0u64; (neurons * count).div_ceil(64)];
+            for sample in &samples {
+                for (n, &u) in sample.iter().enumerate() {
+                    if let Some(s) = rule.of_layer(0).of(n, u) {
+                        wanted[(n * count + s) / 64] |= 1 << ((n * count + s) % 64);
+                    }
+                }
+            }
+            let at = At {
+                layer: 0,
+                first: 0,
+                bar: 0.0,
+            };
+            let mut marked = vec![0u64; wanted.len()];
+            rule.mark_samples(samples.iter().map(|u| (at, u.as_slice())), &mut marked);
+            assert_eq!(marked, wanted, "{neurons} neurons, {count} sections");
+            let mut one_by_one = vec![0u64; wanted.len()];
+            for u in &samples {
+                rule.mark(at, u, &mut one_by_one);
+            }
+            assert_eq!(one_by_one, wanted, "{neurons} neurons, {count} sections");
+        }
+    }
+
+    #[test]
+    fn a_section_that_needs_no_exact_look_is_the_exact_one() {
+        let neurons = 64;
+        for count in [1, 2, 10, 32, 100, 1000, 16384] {
+            let rule = rule(neurons, count);
+            let exact = rule.of_layer(0);
+            let steps = 997;
+            let mut sure = 0;
+            for step in 0..=steps {
+                // Edges themselves, and values between them.
+                let value = |n: usize| match (step + n) % 2 {
+                    0 => exact.edge(n, step * count / steps) as f32,
+                    _ => exact.low[n] + (exact.high[n] - exact.low[n]) * step as f32 / steps as f32,
+                };
+                let u: Vec<f32> = (0..neurons).map(value).collect();
+                for (n, &s) in rule.sections_of(0, 0, &u).iter().enumerate() {
+                    match s {
+                        LOOK => {}
+                        OUTSIDE => assert_eq!(exact.of(n, u[n]), None),
+                        s => {
+                            sure += 1;
+                            assert_eq!(exact.of(n, u[n]), Some(s as usize), "{count} sections");
+                        }
+                    }
+                }
+            }
+            assert!(sure > neurons * steps / 3, "{count} sections: {sure} sure");
         }
     }
 }

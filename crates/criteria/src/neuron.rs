@@ -98,6 +98,22 @@ pub(super) trait Rule: Send + Sync {
         false
     }
 
+    /// Marks what several samples cover among the same neurons, at most [`MAX_BLOCK`] of them.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn mark_samples<'v>(
+        &self,
+        samples: impl Iterator<Item = (At, &'v [f32])>,
+        covered: &mut [u64],
+    ) {
+        for (at, values) in samples {
+            self.mark(at, values, covered);
+        }
+    }
+
     /// Which slots of a selected neuron are requirements: the first so many.
     fn required_of(&self, _layer: usize, _neuron: usize) -> usize {
         self.each()
@@ -412,36 +428,49 @@ struct NeuronTally<'a, R> {
 /// cache while samples stream past, and no two threads share a word.
 fn block(each: usize) -> usize {
     const BITS: usize = 1 << 17;
-    (BITS / each.max(1) / 64 * 64).clamp(64, 1024)
+    (BITS / each.max(1) / 64 * 64).clamp(64, MAX_BLOCK)
 }
+
+/// Most neurons that are handled at a time.
+pub(super) const MAX_BLOCK: usize = 1024;
 
 impl<R: Rule> Tally for NeuronTally<'_, R> {
     fn observe(&mut self, trace: &Trace<f32>) {
-        let rule = &self.family.rule;
-        for (group, covered) in self.covered.iter_mut().enumerate() {
-            let layer = self.family.layers[group];
-            let values = trace.get(self.family.point(group));
-            let neurons = values.len() / trace.samples().max(1);
-            let bars: Vec<f32> = values
-                .par_chunks_exact(neurons.max(1))
-                .map(|row| rule.bar(row))
-                .collect();
-            let size = block(rule.each());
-            let words = size / 64 * rule.each();
-            let blocks = covered.words_mut().par_chunks_mut(words).enumerate();
-            blocks.for_each(|(block, covered)| {
-                let first = block * size;
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for (row, &bar) in values.chunks_exact(neurons.max(1)).zip(&bars) {
-                            let part = &row[first..neurons.min(first + size)];
-                            rule.mark(At { layer, first, bar }, part, covered);
-                        }
-                    },
-                );
-            });
+        for part in 0..self.parts() {
+            self.observe_part(trace, part);
         }
+    }
+
+    fn parts(&self) -> usize {
+        self.covered.len()
+    }
+
+    fn observe_part(&mut self, trace: &Trace<f32>, group: usize) {
+        let rule = &self.family.rule;
+        let layer = self.family.layers[group];
+        let values = trace.get(self.family.point(group));
+        let neurons = values.len() / trace.samples().max(1);
+        let bars: Vec<f32> = values
+            .par_chunks_exact(neurons.max(1))
+            .map(|row| rule.bar(row))
+            .collect();
+        let size = block(rule.each());
+        let words = size / 64 * rule.each();
+        let blocks = self.covered[group].words_mut().par_chunks_mut(words);
+        blocks.enumerate().for_each(|(block, covered)| {
+            let first = block * size;
+            let samples = values.chunks_exact(neurons.max(1)).zip(&bars);
+            vectorised(
+                #[inline(always)]
+                || {
+                    let samples = samples.map(|(row, &bar)| {
+                        let part = &row[first..neurons.min(first + size)];
+                        (At { layer, first, bar }, part)
+                    });
+                    rule.mark_samples(samples, covered);
+                },
+            );
+        });
     }
 
     fn covered(&self) -> &[BitSet] {

@@ -1,6 +1,8 @@
 //! What neurons did on profile data: the bounds that boundary criteria compare with, and the layer
 //! means that scale ranking values.
 
+use std::sync::Arc;
+
 use deepconcolic_network::{Network, Point, Trace, vectorised};
 use rayon::prelude::*;
 
@@ -8,7 +10,8 @@ use rayon::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     samples: usize,
-    layers: Vec<LayerProfile>,
+    /// Shared by the criteria that compare with it: there are two numbers for every neuron.
+    layers: Arc<Vec<LayerProfile>>,
 }
 
 /// One hidden layer's part of a [`Profile`].
@@ -32,7 +35,7 @@ impl Profile {
         });
         Self {
             samples: 0,
-            layers: layers.collect(),
+            layers: Arc::new(layers.collect()),
         }
     }
 
@@ -72,7 +75,10 @@ impl Profile {
                 total: total(mean, neurons, samples),
             });
         }
-        Ok(Self { samples, layers })
+        Ok(Self {
+            samples,
+            layers: Arc::new(layers),
+        })
     }
 
     /// Whether another profile is this one as it comes back from its parts: these have means, and the sums that means
@@ -96,7 +102,8 @@ impl Profile {
     /// Adds the samples of a trace that kept [`Profile::points`].
     pub fn observe(&mut self, trace: &Trace<f32>) {
         self.samples += trace.samples();
-        for (index, layer) in self.layers.iter_mut().enumerate() {
+        let layers = Arc::make_mut(&mut self.layers);
+        for (index, layer) in layers.iter_mut().enumerate() {
             layer.observe(trace.get(Point::Pre(index)));
         }
     }
@@ -178,11 +185,11 @@ mod tests {
     fn a_profile_comes_back_as_itself_whatever_rounding_does_to_its_sums() {
         let of = |total: f64| Profile {
             samples: 7,
-            layers: vec![LayerProfile {
+            layers: Arc::new(vec![LayerProfile {
                 low: vec![-1.0, 0.5, 0.0],
                 high: vec![1.0, 0.5, 2.0],
                 total,
-            }],
+            }]),
         };
         let mut rounded = 0;
         for number in 1..200 {

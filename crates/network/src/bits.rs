@@ -26,11 +26,15 @@ pub fn pack<'a, T: Scalar>(
 /// Bits of up to 64 pairs: where the first number is larger.
 pub fn larger(a: &[f32], b: &[f32]) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if let (Ok(a), Ok(b)) = (a.try_into(), b.try_into())
-        && is_x86_feature_detected!("avx2")
-    {
-        // Safety: the instructions are there.
-        return unsafe { x86::larger(a, b) };
+    if let (Ok(a), Ok(b)) = (a.try_into(), b.try_into()) {
+        if is_x86_feature_detected!("avx512f") {
+            // Safety: the instructions are there.
+            return unsafe { x86::larger_in_sixteens(a, b) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // Safety: the instructions are there.
+            return unsafe { x86::larger(a, b) };
+        }
     }
     let pairs = a.iter().zip(b).take(64).enumerate();
     pairs.fold(0, |word, (i, (a, b))| word | u64::from(a > b) << i)
@@ -39,22 +43,50 @@ pub fn larger(a: &[f32], b: &[f32]) -> u64 {
 /// Bits of up to 64 numbers: where one reaches a bar.
 pub fn reaching(a: &[f32], bar: f32) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if let Ok(a) = a.try_into()
-        && is_x86_feature_detected!("avx2")
-    {
-        // Safety: the instructions are there.
-        return unsafe { x86::reaching(a, bar) };
+    if let Ok(a) = a.try_into() {
+        if is_x86_feature_detected!("avx512f") {
+            // Safety: the instructions are there.
+            return unsafe { x86::reaching_in_sixteens(a, bar) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // Safety: the instructions are there.
+            return unsafe { x86::reaching(a, bar) };
+        }
     }
     let numbers = a.iter().take(64).enumerate();
     numbers.fold(0, |word, (i, &a)| word | u64::from(a >= bar) << i)
 }
 
-/// Comparisons of eight numbers that leave their eight bits side by side.
+/// Comparisons of eight or sixteen numbers that leave as many bits side by side.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
         _CMP_GE_OQ, _CMP_GT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
+        _mm512_cmp_ps_mask, _mm512_loadu_ps, _mm512_set1_ps,
     };
+
+    #[target_feature(enable = "avx512f")]
+    pub fn larger_in_sixteens(a: &[f32; 64], b: &[f32; 64]) -> u64 {
+        let (a, _) = a.as_chunks::<16>();
+        let (b, _) = b.as_chunks::<16>();
+        let sixteens = a.iter().zip(b).enumerate();
+        sixteens.fold(0, |word, (i, (a, b))| {
+            // Safety: both are sixteen numbers long.
+            let (a, b) = unsafe { (_mm512_loadu_ps(a.as_ptr()), _mm512_loadu_ps(b.as_ptr())) };
+            word | u64::from(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b)) << (16 * i)
+        })
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub fn reaching_in_sixteens(a: &[f32; 64], bar: f32) -> u64 {
+        let (a, _) = a.as_chunks::<16>();
+        let bar = _mm512_set1_ps(bar);
+        a.iter().enumerate().fold(0, |word, (i, a)| {
+            // Safety: sixteen numbers long.
+            let a = unsafe { _mm512_loadu_ps(a.as_ptr()) };
+            word | u64::from(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(a, bar)) << (16 * i)
+        })
+    }
 
     #[target_feature(enable = "avx2")]
     pub fn larger(a: &[f32; 64], b: &[f32; 64]) -> u64 {
@@ -132,6 +164,13 @@ mod tests {
                 let expected = i < n && a[i] >= 1.0;
                 assert_eq!(reaching(a, 1.0) >> i & 1 == 1, expected, "{n} {i}");
             }
+        }
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            let (a, b) = (a[..].try_into().unwrap(), b[..].try_into().unwrap());
+            // Safety: the instructions are there.
+            let eights = unsafe { (super::x86::larger(a, b), super::x86::reaching(a, 1.0)) };
+            assert_eq!(eights, (larger(a, b), reaching(a, 1.0)));
         }
     }
 

@@ -62,7 +62,7 @@ fn pairs(shelf: &Shelf, all: &ThreadPool) -> Result<Verdict, BenchError> {
 }
 
 /// Slices of images, one a round, each measured and run.
-struct Race<'a> {
+pub(super) struct Race<'a> {
     subject: &'a Subject,
     families: &'a [Box<dyn Family>],
     slices: Vec<Range<usize>>,
@@ -73,7 +73,7 @@ struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    fn new(
+    pub(super) fn new(
         subject: &'a Subject,
         families: &'a [Box<dyn Family>],
         slices: Vec<Range<usize>>,
@@ -89,7 +89,7 @@ impl<'a> Race<'a> {
     }
 
     /// Prints both ratios; gives that against the same batches.
-    fn hold(&self, all: &ThreadPool, rounds: usize) -> Result<f64, BenchError> {
+    pub(super) fn hold(&self, all: &ThreadPool, rounds: usize) -> Result<f64, BenchError> {
         let size = self.slices[0].len();
         let contest = Contest::hold_for(
             rounds,

@@ -158,9 +158,9 @@ fn has_list(tensor: &TensorProto) -> bool {
 /// Decodes `raw_data`, little endian by the specification. The length was checked.
 fn from_bytes(bytes: &[u8], dtype: DType) -> Result<Data, TensorFault> {
     let data = match dtype {
-        DType::Float => Data::F32(chunks(bytes, f32::from_le_bytes).into()),
-        DType::Float16 => Data::F32(chunks(bytes, |b| f16_to_f32(u16::from_le_bytes(b))).into()),
-        DType::Bfloat16 => Data::F32(chunks(bytes, |b| bf16_to_f32(u16::from_le_bytes(b))).into()),
+        DType::Float => Data::F32(chunks(bytes, f32::from_le_bytes)),
+        DType::Float16 => Data::F32(chunks(bytes, |b| f16_to_f32(u16::from_le_bytes(b)))),
+        DType::Bfloat16 => Data::F32(chunks(bytes, |b| bf16_to_f32(u16::from_le_bytes(b)))),
         DType::Double => Data::F64(chunks(bytes, f64::from_le_bytes)),
         DType::Int8 => Data::I64(chunks(bytes, |b| i8::from_le_bytes(b).into())),
         DType::Int16 => Data::I64(chunks(bytes, |b| i16::from_le_bytes(b).into())),
@@ -169,14 +169,21 @@ fn from_bytes(bytes: &[u8], dtype: DType) -> Result<Data, TensorFault> {
         DType::Uint8 => Data::I64(chunks(bytes, |b| u8::from_le_bytes(b).into())),
         DType::Uint16 => Data::I64(chunks(bytes, |b| u16::from_le_bytes(b).into())),
         DType::Uint32 => Data::I64(chunks(bytes, |b| u32::from_le_bytes(b).into())),
-        DType::Uint64 => return unsigned(&chunks(bytes, u64::from_le_bytes), dtype),
+        DType::Uint64 => {
+            let numbers: Vec<u64> = chunks(bytes, u64::from_le_bytes);
+            return unsigned(&numbers, dtype);
+        }
         DType::Bool => Data::I64(chunks(bytes, |b: [u8; 1]| (b != [0]).into())),
         _ => return Err(TensorFault::UnsupportedType { dtype }),
     };
     Ok(data)
 }
 
-fn chunks<const WIDTH: usize, T>(bytes: &[u8], decode: impl Fn([u8; WIDTH]) -> T) -> Vec<T> {
+/// Straight into the list that is kept: weights of hundreds of megabytes are not copied once more.
+fn chunks<const WIDTH: usize, T, L: FromIterator<T>>(
+    bytes: &[u8],
+    decode: impl Fn([u8; WIDTH]) -> T,
+) -> L {
     let (chunks, _) = bytes.as_chunks();
     chunks.iter().map(|chunk| decode(*chunk)).collect()
 }

@@ -82,12 +82,13 @@ impl Dense {
         let place = |input, output| lie.place([inputs, outputs], input, output);
         let (weights, forward) = match weights {
             Numbers::Single(numbers) => {
-                let packed = Packed::new(
-                    inputs,
-                    outputs,
-                    |c| bias[c] as f32,
-                    |k, c| numbers[place(k, c)],
-                );
+                let start = |c: usize| bias[c] as f32;
+                let packed = match lie {
+                    Lie::OutputsByInputs => Packed::of_columns(inputs, outputs, start, numbers),
+                    Lie::InputsByOutputs => {
+                        Packed::new(inputs, outputs, start, |k, c| numbers[k * outputs + c])
+                    }
+                };
                 let pieces: Arc<[Piece<f32>]> = [Piece::dense(packed)].into();
                 (
                     Weights::Packed(Arc::clone(&pieces)),
