@@ -205,12 +205,11 @@ fn compare_by_slot(opened: &Opened, found: &RequirementTable, report: &mut RunFi
             );
             continue;
         }
-        match expected.get(&slot) {
-            Some(&at) => compare_row(opened, row, (found, at), report),
-            None => {
-                let claimed = words(table.state[row]);
-                report.differs(FILE, field(opened, row, "state"), claimed, "unresolved");
-            }
+        if let Some(&at) = expected.get(&slot) {
+            compare_row(opened, row, (found, at), report);
+        } else {
+            let claimed = words(table.state[row]);
+            report.differs(FILE, field(opened, row, "state"), claimed, "unresolved");
         }
     }
     for (slot, &at) in expected.iter().filter(|(slot, _)| !seen.contains(slot)) {

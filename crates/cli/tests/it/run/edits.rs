@@ -583,7 +583,7 @@ fn a_run_that_had_no_time_for_all_seeds_can_be_checked_and_replayed() {
         let run = bed.run(criterion, IMAGES, &few);
         let mut suite = NpzReader::open(&run.0.join("suite.npz")).unwrap();
         let unmeasured = suite.read::<f32>("unmeasured").unwrap().values;
-        assert!(!unmeasured.is_empty() && unmeasured.len() % PIXELS == 0);
+        assert!(!unmeasured.is_empty() && unmeasured.len().is_multiple_of(PIXELS));
         let (code, text) = replay(&run, &[]);
         assert_eq!(code, 0, "{text}");
         let edited = Edited::new(run);
