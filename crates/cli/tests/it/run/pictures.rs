@@ -68,8 +68,9 @@ fn small_images_of_three_channels_have_exact_pictures_wherever_their_channels_ar
         let more = [
             "--quantise",
             "255",
+            // Fewer tests than pictures are written of.
             "--max-executions",
-            "3000",
+            "900",
             "--seeds",
             "9",
         ];
