@@ -88,7 +88,8 @@ pub use deepconcolic_criteria::{Partition, Polarity};
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
 pub use deepconcolic_record::{
-    GateSummary, OnDamage, RunFolder, SlopeSummary, Spread, State, Summary, Times,
+    GateSummary, NearestAdversarialSummary, OnDamage, RunFolder, SlopeSummary, Spread, State,
+    Summary, Times,
 };
 
 pub use audit::{CheckReport, Finding, RunFindings, check};

@@ -11,6 +11,8 @@ const MNIST: &str = "mnist_complicated_logits.onnx";
 const CIFAR: &str = "cifar10_complicated_logits.onnx";
 /// Images that the paper starts boundary coverage and pairs from.
 const SEEDS: usize = 1000;
+/// Images whose nearest adversarial input is looked for.
+const SHRUNK: usize = 100;
 /// Pixels that a test may change where pixels are counted.
 const PIXELS: f64 = 100.0;
 
@@ -19,7 +21,7 @@ const PIXELS: f64 = 100.0;
 pub enum Length {
     /// Ten minutes.
     Quick,
-    /// Hours.
+    /// An hour or two.
     Full,
 }
 
@@ -32,8 +34,8 @@ pub struct Experiment {
     model: &'static str,
     pub criterion: &'static str,
     l0: bool,
-    /// The paper's seed; without one, the first 1,000 images.
-    seed: Option<usize>,
+    /// The paper's seed, or the first images.
+    seeds: Seeds,
     /// Decisions or neurons of these layers only.
     layers: &'static [&'static str],
     /// How far tests may be; none for anywhere.
@@ -43,6 +45,17 @@ pub struct Experiment {
     /// What the paper's tables say: coverage in percent, adversarial share in percent, least distance.
     pub paper: Paper,
     with: &'static [&'static str],
+    /// Whether adversarial tests are moved towards their seeds, as far as they stay adversarial.
+    pub shrunk: bool,
+}
+
+/// Where tests start.
+#[derive(Clone, Copy)]
+enum Seeds {
+    /// An image of the test set; further repetitions start from others.
+    Image(usize),
+    /// The first images that the network gets right.
+    First(usize),
 }
 
 /// Figures of the paper's tables.
@@ -75,12 +88,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "nc",
         l0: false,
-        seed: Some(6427),
+        seeds: Seeds::Image(6427),
         layers: &[],
         radius: None,
         published: Some("nc_linf_mnist_seed6427"),
         paper: paper(97.89, 13.93, 1.0 / 255.0),
         with: &["cascade", "paper", "published", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nc-linf-mnist-ball",
@@ -88,12 +102,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "nc",
         l0: false,
-        seed: Some(6427),
+        seeds: Seeds::Image(6427),
         layers: &[],
         radius: Some(0.3),
         published: None,
         paper: NOTHING,
         with: &["cascade", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nc-linf-cifar",
@@ -101,12 +116,13 @@ pub const ALL: &[Experiment] = &[
         model: CIFAR,
         criterion: "nc",
         l0: false,
-        seed: Some(6402),
+        seeds: Seeds::Image(6402),
         layers: &[],
         radius: None,
         published: Some("nc_linf_cifar10_seed6402"),
         paper: paper(89.72, 0.79, 1.0 / 255.0),
         with: &["cascade", "paper", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nc-l0-mnist",
@@ -114,12 +130,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "nc",
         l0: true,
-        seed: Some(9370),
+        seeds: Seeds::Image(9370),
         layers: &[],
         radius: Some(PIXELS),
         published: Some("nc_l0_mnist_seed9370"),
         paper: paper(97.51, 0.53, 1.0),
         with: &["cascade", "paper", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nc-l0-cifar",
@@ -127,12 +144,13 @@ pub const ALL: &[Experiment] = &[
         model: CIFAR,
         criterion: "nc",
         l0: true,
-        seed: Some(8661),
+        seeds: Seeds::Image(8661),
         layers: &[],
         radius: Some(PIXELS),
         published: Some("nc_l0_cifar10_seed8661"),
         paper: paper(99.75, 5.59, 1.0),
         with: &["cascade", "paper", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nbc-linf-mnist",
@@ -140,12 +158,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "nbc",
         l0: false,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &[],
         radius: None,
         published: Some("nbc_linf_mnist"),
         paper: paper(60.90, 0.20, 0.0806),
         with: &["cascade", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nbc-linf-cifar",
@@ -153,12 +172,13 @@ pub const ALL: &[Experiment] = &[
         model: CIFAR,
         criterion: "nbc",
         l0: false,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &[],
         radius: None,
         published: Some("nbc_linf_cifar10"),
         paper: paper(90.44, 7.71, 0.0113),
         with: &["cascade", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nbc-l0-mnist",
@@ -166,12 +186,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "nbc",
         l0: true,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &[],
         radius: Some(PIXELS),
         published: Some("nbc_l0_mnist"),
         paper: paper(51.24, 0.09, 1.0),
         with: &["cascade", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "nbc-l0-cifar",
@@ -179,12 +200,13 @@ pub const ALL: &[Experiment] = &[
         model: CIFAR,
         criterion: "nbc",
         l0: true,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &[],
         radius: Some(PIXELS),
         published: Some("nbc_l0_cifar10"),
         paper: paper(100.0, 4.13, 1.0),
         with: &["cascade", "random"],
+        shrunk: false,
     },
     Experiment {
         name: "ssc-linf-mnist",
@@ -192,12 +214,13 @@ pub const ALL: &[Experiment] = &[
         model: MNIST,
         criterion: "ssc",
         l0: false,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &["7"],
         radius: None,
         published: Some("ssc_linf_a"),
         paper: paper(96.18, 0.02, 0.1215),
         with: &["cascade"],
+        shrunk: false,
     },
     Experiment {
         name: "ssc-linf-cifar",
@@ -205,12 +228,69 @@ pub const ALL: &[Experiment] = &[
         model: CIFAR,
         criterion: "ssc",
         l0: false,
-        seed: None,
+        seeds: Seeds::First(SEEDS),
         layers: &["6"],
         radius: None,
         published: Some("ssc_linf_b"),
         paper: paper(93.06, 0.36, 1.0 / 255.0),
         with: &["cascade"],
+        shrunk: false,
+    },
+    Experiment {
+        name: "shrunk-linf-mnist",
+        title: "L-infinity, MNIST, within 0.3",
+        model: MNIST,
+        criterion: "safety",
+        l0: false,
+        seeds: Seeds::First(SHRUNK),
+        layers: &[],
+        radius: Some(0.3),
+        published: None,
+        paper: NOTHING,
+        with: &["cascade"],
+        shrunk: true,
+    },
+    Experiment {
+        name: "shrunk-l0-mnist",
+        title: "L0, MNIST, within 100 pixels",
+        model: MNIST,
+        criterion: "safety",
+        l0: true,
+        seeds: Seeds::First(SHRUNK),
+        layers: &[],
+        radius: Some(PIXELS),
+        published: None,
+        paper: NOTHING,
+        with: &["cascade"],
+        shrunk: true,
+    },
+    Experiment {
+        name: "shrunk-linf-cifar",
+        title: "L-infinity, CIFAR-10, within 0.3",
+        model: CIFAR,
+        criterion: "safety",
+        l0: false,
+        seeds: Seeds::First(SHRUNK),
+        layers: &[],
+        radius: Some(0.3),
+        published: None,
+        paper: NOTHING,
+        with: &["cascade"],
+        shrunk: true,
+    },
+    Experiment {
+        name: "shrunk-l0-cifar",
+        title: "L0, CIFAR-10, within 100 pixels",
+        model: CIFAR,
+        criterion: "safety",
+        l0: true,
+        seeds: Seeds::First(SHRUNK),
+        layers: &[],
+        radius: Some(PIXELS),
+        published: None,
+        paper: NOTHING,
+        with: &["cascade"],
+        shrunk: true,
     },
 ];
 
@@ -221,22 +301,27 @@ impl Experiment {
         all.filter(move |strategy| length == Length::Full || *strategy != "published")
     }
 
-    /// How many seeds it is run from: the paper's figures are means over ten.
-    pub fn repetitions(&self, length: Length) -> usize {
-        match (length, self.seed) {
-            (Length::Full, Some(_)) => 10,
+    /// How many seeds it is run from: the paper's figures are means over ten. Strategies that take minutes are run from
+    /// the paper's own seed alone.
+    pub fn repetitions(&self, length: Length, strategy: &str) -> usize {
+        match (length, self.seeds, strategy) {
+            (Length::Full, Seeds::Image(_), "cascade" | "random") => 10,
             _ => 1,
         }
     }
 
     /// Seconds of one run.
-    fn budget(length: Length, strategy: &str) -> f64 {
+    fn budget(&self, length: Length, strategy: &str) -> f64 {
         match (length, strategy) {
             (Length::Quick, "paper") => 25.0,
             (Length::Quick, "random") => 10.0,
             (Length::Quick, _) => 30.0,
-            (Length::Full, "paper" | "published") => 3600.0,
-            (Length::Full, _) => 600.0,
+            (Length::Full, "published") => 900.0,
+            (Length::Full, "paper") => 240.0,
+            (Length::Full, "random") => 15.0,
+            // Pairs are the most requirements by far.
+            (Length::Full, _) if self.criterion == "ssc" => 420.0,
+            (Length::Full, _) => 90.0,
         }
     }
 
@@ -248,16 +333,17 @@ impl Experiment {
         seed: usize,
         length: Length,
     ) -> Result<Job, BenchError> {
-        let seeds = match self.seed {
+        let seeds = match self.seeds {
             // Images of the test set, spread over it.
-            Some(first) => SeedRequest::Given(vec![(first + 977 * seed) % 10_000]),
-            None => SeedRequest::First(SEEDS),
+            Seeds::Image(first) => SeedRequest::Given(vec![(first + 977 * seed) % 10_000]),
+            Seeds::First(count) => SeedRequest::First(count),
         };
         let mut job = Job {
             radius: self.radius.map_or(Radius::Anywhere, Radius::Within),
             strategy: strategy.into(),
-            budget: Some(Self::budget(length, strategy)),
-            proofs: strategy == "cascade" && self.radius.is_some(),
+            budget: Some(self.budget(length, strategy)),
+            proofs: strategy == "cascade" && self.radius.is_some() && !self.shrunk,
+            minimise: self.shrunk,
             rng_seed: seed as u64,
             ..job(shelf, self.model, self.criterion, seeds)?
         };

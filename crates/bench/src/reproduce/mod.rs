@@ -95,7 +95,7 @@ fn runs(
 ) -> Result<Vec<Outcome>, BenchError> {
     let mut outcomes = Vec::new();
     for strategy in experiment.strategies(length) {
-        for seed in 0..experiment.repetitions(length) {
+        for seed in 0..experiment.repetitions(length, strategy) {
             let name = format!("{}-{strategy}-{seed}.json", experiment.name);
             let path = folder.join(&name);
             let outcome = once(&path, || {

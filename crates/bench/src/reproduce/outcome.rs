@@ -1,6 +1,9 @@
 //! What came of one run, as data that the page is made from.
 
-use deepconcolic::Spread;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use deepconcolic::{Conclusion, NearestAdversarialSummary, Prepared, Spread, State};
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{Experiment, Length};
@@ -33,6 +36,11 @@ pub struct Outcome {
     /// them that are within the paper's bound of their seed come second.
     pub other_answer: usize,
     pub other_answer_near: usize,
+    /// Of pairs of neurons: decisions with a covered pair, and all of them. The published tool closes a decision with its
+    /// first pair.
+    pub decisions: Option<[usize; 2]>,
+    /// Where adversarial tests were shrunk: what that came to.
+    pub nearest: Option<NearestAdversarialSummary>,
     pub seconds: f64,
     pub passes: usize,
     pub programs: usize,
@@ -66,6 +74,7 @@ pub fn run(
     length: Length,
 ) -> Result<Outcome, BenchError> {
     let field = Field::new(experiment.job(shelf, strategy, seed, length)?)?;
+    let prepared = Arc::clone(&field.prepared);
     let pool = pool(cores())?;
     let mut curve: Vec<Moment> = Vec::new();
     let (session, seconds) = field.search(&pool, |session, seconds| {
@@ -119,6 +128,8 @@ pub fn run(
         distances: summary.distance,
         other_answer: other.len(),
         other_answer_near: near.count(),
+        decisions: decisions(&prepared, &conclusion),
+        nearest: summary.nearest_adversarial,
         seconds,
         passes: summary.executions.forward + summary.executions.vjp,
         programs,
@@ -127,6 +138,27 @@ pub fn run(
         stop: summary.stop,
         curve,
     })
+}
+
+/// Decisions with a covered pair, and all that are required.
+fn decisions(prepared: &Prepared, conclusion: &Conclusion) -> Option<[usize; 2]> {
+    let table = &conclusion.requirements;
+    let pairs = table.pairs.as_ref()?;
+    // The rows of pairs are the last.
+    let first = table.state.len() - pairs.j.len();
+    let rows = table.state[first..].iter().zip(&pairs.layer2).zip(&pairs.j);
+    let covered: BTreeSet<(i32, i32)> = rows
+        .filter(|((state, _), _)| **state == State::Covered as u8)
+        .map(|((_, &layer), &neuron)| (layer, neuron))
+        .collect();
+    let required = conclusion.summary().layers.into_iter().map(|l| l.name);
+    let required: BTreeSet<String> = required.collect();
+    let layers = prepared.network.layers().iter();
+    let all = layers.filter(|layer| required.contains(layer.name()));
+    Some([
+        covered.len(),
+        all.map(deepconcolic_network::Layer::neurons).sum(),
+    ])
 }
 
 impl Outcome {

@@ -82,9 +82,12 @@ pub fn write(results: &Results, docs: &Path) -> Result<(), BenchError> {
     fs::create_dir_all(&plots).map_err(|e| BenchError::File(plots.clone(), e))?;
     let mut page = head(results);
     page.push_str(&coverage(results));
+    page.push_str(&decisions(results));
     page.push_str(&clock(results));
+    page.push_str(&by_the_way(results));
     page.push_str(&deepxplore(results));
     page.push_str(&adversarial(results));
+    page.push_str(&shrunk(results));
     page.push_str(&published(results));
     page.push_str("\n## Coverage over tests\n\n");
     for experiment in shown(results) {
@@ -107,7 +110,10 @@ const NOTES: &str = "
   published tool counts every test whose answer differs from the test it was made from, at any distance; the column *other answer*
   is that count.
 - The paper tests a subset of neurons for NBC and SSC that it does not name. Here NBC is over all neurons, and SSC over all
-  pairs of the last two hidden layers. The published SSC counts a pair when its linear program has a solution; here both inputs are run.
+  pairs whose decision is in the last hidden layer. The published SSC counts a decision when the linear program of one of its pairs has a
+  solution; here both inputs are run, and all signs of the conditions' layer are compared.
+- Strategies paper and published take minutes and are run from the paper's own seed alone; means and deviations are over ten seeds,
+  the paper's first, the others spread over the test set.
 - `DeepXplore` counts channels, after scaling each layer; its figures are those of the paper's Table 2 and are not measured here.
 - Bounds of NBC come from the first tenth of the test data.
 - The Lipschitz experiment is of the label's logit, in an L-infinity box of 0.1, with the L2 norm in the ratio.
@@ -119,7 +125,7 @@ fn head(results: &Results) -> String {
     let form = if results.quick {
         "the short form (`--quick`): one seed, at most half a minute a run"
     } else {
-        "the full form: ten seeds where the paper has one, up to an hour a run"
+        "the full form: ten seeds where the paper has one, minutes a run"
     };
     let flag = if results.quick { " --quick" } else { "" };
     format!(
@@ -132,8 +138,13 @@ fn head(results: &Results) -> String {
     )
 }
 
-/// Experiments that were run.
+/// Experiments that were run, those about coverage.
 fn shown(results: &Results) -> impl Iterator<Item = &'static Experiment> {
+    all_shown(results).filter(|experiment| !experiment.shrunk)
+}
+
+/// Experiments that were run.
+fn all_shown(results: &Results) -> impl Iterator<Item = &'static Experiment> {
     let has = |e: &&Experiment| results.outcomes.iter().any(|o| o.experiment == e.name);
     experiment::ALL.iter().filter(has)
 }
@@ -201,6 +212,94 @@ fn coverage(results: &Results) -> String {
     text
 }
 
+/// Pairs of neurons, counted as the published tool counts them.
+fn decisions(results: &Results) -> String {
+    let mut text = String::from(
+        "\n## SSC, counted by decisions\n\n\
+         The published tool asks for one pair of every decision neuron, the condition that is nearest to a change of its sign, and \
+         closes the decision with it. The table above counts every pair; here a decision counts once one of its pairs is \
+         covered, by two inputs that were run.\n\n\
+         | experiment | published run | decisions with a pair | of | percent |\n|---|---:|---:|---:|---:|\n",
+    );
+    let mut rows = 0;
+    for experiment in shown(results) {
+        let ours = of(results, experiment.name, "cascade");
+        let Some([covered, all]) = ours.first().and_then(|o| o.decisions) else {
+            continue;
+        };
+        rows += 1;
+        let _ = writeln!(
+            text,
+            "| {} | {} | {covered} | {all} | **{:.2}** |",
+            experiment.title,
+            experiment
+                .paper
+                .coverage
+                .map_or("–".into(), |percent| format!("{percent:.2}")),
+            100.0 * covered as f64 / all.max(1) as f64
+        );
+    }
+    if rows == 0 { String::new() } else { text }
+}
+
+/// Adversarial tests after they were moved towards their seeds.
+fn shrunk(results: &Results) -> String {
+    let mut text = String::from(
+        "\n## The nearest adversarial inputs\n\n\
+         Tests are made to cover, and lie as far out as they may. How near another answer is, is asked for apart: from the \
+         first 100 images that the network gets right, adversarial inputs are searched for and then moved towards their images \
+         (`run --criterion safety --minimise`). The paper's least distances are 1/255 (0.0039) and 1 pixel.\n\n\
+         | search | images | with an adversarial input | nearest looked for | least distance | median | largest |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut rows = 0;
+    for experiment in all_shown(results).filter(|experiment| experiment.shrunk) {
+        for run in of(results, experiment.name, "cascade") {
+            let Some(near) = &run.nearest else { continue };
+            rows += 1;
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                experiment.title,
+                run.total,
+                near.seeds,
+                near.count,
+                distance(near.min),
+                distance(near.median),
+                distance(near.max)
+            );
+        }
+    }
+    if rows == 0 { String::new() } else { text }
+}
+
+/// A distance: elements' share of the domain, or pixels.
+fn distance(value: Option<f64>) -> String {
+    match value {
+        Some(value) if value >= 1.0 => format!("{value:.0}"),
+        Some(value) => format!("{value:.4}"),
+        None => "–".into(),
+    }
+}
+
+/// How fast two runs cover what is not covered at first: the rate, where one of them does not arrive.
+fn rates(ours: &Outcome, theirs: &Outcome) -> Option<String> {
+    let (share, _) = CLOCK[CLOCK.len() - 1];
+    let first = ours.curve.first()?.covered;
+    let arrived = ours.reached(share)?;
+    let last = theirs.curve.last()?;
+    let rate = |covered: f64, seconds: f64| (covered - first) * ours.total as f64 / seconds;
+    let fast = rate(arrived.covered, arrived.seconds);
+    let slow = rate(last.covered, theirs.seconds);
+    Some(format!(
+        "\nOn its way to {:.2} % the cascade covers {fast:.0} neurons a second that the seed does not; strategy paper covers \
+         {slow:.2} a second in its {:.0} s, which is {:.0} times slower, and it gets slower as fewer are left.\n",
+        100.0 * share,
+        theirs.seconds,
+        fast / slow
+    ))
+}
+
 /// How long it takes to reach a share of the neurons.
 fn clock(results: &Results) -> String {
     const NAME: &str = "nc-linf-mnist";
@@ -236,7 +335,45 @@ fn clock(results: &Results) -> String {
             words(&runs[2]),
         );
     }
+    let both = runs[0].first().zip(runs[1].first());
+    text.extend(both.and_then(|(ours, theirs)| rates(ours, theirs)));
     text
+}
+
+/// What a test brings beyond its target, by each strategy.
+fn by_the_way(results: &Results) -> String {
+    let mut text = String::from(
+        "\n## What a test brings (NC, L-infinity, MNIST, the paper's seed)\n\n\
+         The published program leaves most pixels undetermined, and its solver moved all of them, so that a test activates other \
+         neurons by the way. The cascade's climbers move every pixel too, for several neurons at once.\n\n\
+         | strategy | coverage | tests | new neurons a test | passes a new neuron | tests to 99 % | passes to 99 % | tests to the end | passes to the end |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut rows = 0;
+    for (strategy, _, _) in STRATEGIES {
+        let runs = of(results, "nc-linf-mnist", strategy);
+        let Some(run) = runs.first() else { continue };
+        let Some((first, last)) = run.curve.first().zip(run.curve.last()) else {
+            continue;
+        };
+        let new = (run.percent() / 100.0 - first.covered) * run.total as f64;
+        let at = run.reached(0.99);
+        let number = |value: Option<usize>| value.map_or("–".into(), |v| v.to_string());
+        rows += 1;
+        let _ = writeln!(
+            text,
+            "| {strategy} | {:.2} % | {} | {:.1} | {:.2} | {} | {} | {} | {} |",
+            run.percent(),
+            run.generated,
+            new / run.generated.max(1) as f64,
+            last.passes as f64 / new.max(1.0),
+            number(at.map(|m| m.tests)),
+            number(at.map(|m| m.passes)),
+            run.generated,
+            last.passes,
+        );
+    }
+    if rows == 0 { String::new() } else { text }
 }
 
 /// The paper's Table 2.
@@ -269,11 +406,6 @@ fn adversarial(results: &Results) -> String {
          | experiment | paper: share | least distance | cascade: share | least distance | median | other answer than the parent | distance of tests to their seeds, median |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
     );
-    let number = |value: Option<f64>| match value {
-        Some(value) if value >= 1.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.4}"),
-        None => "–".into(),
-    };
     for experiment in shown(results) {
         let ours = of(results, experiment.name, "cascade");
         let least = ours.iter().filter_map(|o| o.least).reduce(f64::min);
@@ -286,12 +418,12 @@ fn adversarial(results: &Results) -> String {
                 .paper
                 .adversarial
                 .map_or("–".into(), |share| format!("{share:.2} %")),
-            number(experiment.paper.least),
+            distance(experiment.paper.least),
             means(&ours, 2, Outcome::adversarial_percent),
-            number(least),
-            number(first.and_then(|o| o.median)),
+            distance(least),
+            distance(first.and_then(|o| o.median)),
             means(&ours, 0, |o| o.other_answer as f64),
-            number(first.and_then(|o| o.distances.median)),
+            distance(first.and_then(|o| o.distances.median)),
         );
     }
     text

@@ -75,11 +75,22 @@ impl Plot {
                 y + 4.0,
                 line.colour,
                 escaped(&line.label),
-                short(value)
+                self.end_value(value)
             );
         }
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// The value at the end of a line. What stays below the upper end of the axis is never written as that end.
+    fn end_value(&self, value: f64) -> String {
+        let (written, end) = (short(value), short(self.range.1));
+        if value >= self.range.1 || written.parse::<f64>() != end.parse::<f64>() {
+            return written;
+        }
+        let finer = (2..=6).map(|digits| format!("{value:.digits$}"));
+        let mut finer = finer.filter(|text| text.parse::<f64>().ok() < end.parse::<f64>().ok());
+        finer.next().unwrap_or_else(|| format!("below {end}"))
     }
 
     fn axes(&self, svg: &mut String) {
@@ -210,6 +221,20 @@ mod tests {
         assert!(svg.contains("points=\"56.0,"));
         assert!(svg.contains(" 490.0,"));
         assert!(svg.contains("ours 99.5"));
+    }
+
+    #[test]
+    fn an_end_below_all_is_not_written_as_all() {
+        let label = |y: f64| {
+            let svg = plot(vec![(1.0, 60.0), (10.0, y)]).svg();
+            let at = svg.find(">ours ").unwrap();
+            svg[at + 6..].split('<').next().unwrap().to_owned()
+        };
+        assert_eq!(label(100.0), "100");
+        assert_eq!(label(99.951), "99.95");
+        assert_eq!(label(99.9996), "99.9996");
+        assert_eq!(label(99.999_999_9), "below 100");
+        assert_eq!(label(97.2), "97.2");
     }
 
     #[test]
