@@ -3,7 +3,7 @@
     python large_networks.py FOLDER [NAME ...]
 
 VGG-16, ResNet-18 and -50 and MobileNetV2 for images of 224 x 224, a perceptron of 12 layers of 2,048 neurons and
-a UNet. Normalisation is a node of its own, as exporters leave it. The same numbers every time.
+a UNet; and by name only, `convolutions_W`: two convolutions over images of W x W, with 32 W^2 neurons. Normalisation is a node of its own, as exporters leave it. The same numbers every time.
 """
 
 import sys
@@ -162,6 +162,13 @@ def unet():
     return b.model(x, [10])
 
 
+def convolutions(width):
+    b = Builder([3, width, width], width)
+    x = b.relu(b.conv("input", 3, 16))
+    x = b.relu(b.conv(x, 16, 16))
+    return b.model(b.gemm(b.flat_mean(x), 16, 10), [10])
+
+
 NETWORKS = {
     "mobilenet_v2": mobilenet_v2,
     "resnet18": lambda: resnet([2, 2, 2, 2], False, 18),
@@ -178,6 +185,7 @@ if __name__ == "__main__":
         path = folder / f"{name}.onnx"
         if not path.exists():
             part = path.with_suffix(".part")
-            onnx.save(NETWORKS[name](), part)
+            kind, _, width = name.rpartition("_")
+            onnx.save(convolutions(int(width)) if kind == "convolutions" else NETWORKS[name](), part)
             part.rename(path)
         print(path)

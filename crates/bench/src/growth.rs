@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deepconcolic::{Cancel, CriterionSettings, Job, SeedRequest, Session};
+use deepconcolic::{Cancel, CriterionSettings, Job, Radius, SeedRequest, Session};
 use deepconcolic_campaign::oracle::nearest;
 use deepconcolic_campaign::{Inputs, measure};
 use deepconcolic_criteria::{Decision, Family, Group, Parameters, Selection, Setting};
@@ -17,6 +17,7 @@ use crate::allocator::{in_use, peak};
 use crate::cores;
 use crate::error::BenchError;
 use crate::job::{job, prepare};
+use crate::large;
 use crate::rng::Rng;
 use crate::shelf::Shelf;
 use crate::speed::pool;
@@ -28,6 +29,13 @@ const MODEL: &str = "mnist_mlp_100x2_logits.onnx";
 const LEEWAY: f64 = 0.15;
 /// Times shorter than this are mostly what every call costs.
 const SHORT: f64 = 2e-3;
+
+/// Neurons that `convolutions_W` has for each position of its images.
+const NEURONS_OF_AREA: usize = 32;
+/// Images beside which tests of whole runs are judged.
+const IMAGES: usize = 10;
+/// Bytes that runs on the largest networks may hold.
+const MEMORY: usize = 6_000_000_000;
 
 /// So much of something, and what it cost.
 struct Step {
@@ -268,6 +276,38 @@ fn references() -> Result<Vec<Verdict>, BenchError> {
     Ok(judge(what, &steps))
 }
 
+/// Whole runs on larger and larger networks, up to the size of VGG-16: reading the file, searching, controls, the audit,
+/// judging and what is written of it.
+fn networks() -> Result<Vec<Verdict>, BenchError> {
+    let folder = tempfile::tempdir()?;
+    let data = folder.path().join("images.npy");
+    let mut steps = Vec::new();
+    for width in [6, 18, 56, 177, 640] {
+        let model = large::made(&format!("convolutions_{width}"))?;
+        large::write_noise(&model, &data, IMAGES)?;
+        let job = Job {
+            seeds: SeedRequest::First(1),
+            radius: Radius::Within(0.1),
+            proofs: false,
+            budget: None,
+            ..Job::new(&model, &data, "nc")
+        };
+        steps.push(step(NEURONS_OF_AREA * width * width, || play(job, 60))?);
+    }
+    let what = "networks (and operations): a whole run for nc with 60 further passes";
+    let mut verdicts = judge(what, &steps);
+    let bytes = steps.iter().map(|step| step.bytes).max().unwrap_or(0);
+    verdicts.push(Verdict::new(
+        format!(
+            "networks: {:.2} GB at most (below {:.0})",
+            bytes as f64 / 1e9,
+            MEMORY as f64 / 1e9
+        ),
+        bytes < MEMORY,
+    ));
+    Ok(verdicts)
+}
+
 /// A whole run with so many passes beyond those that it cannot do without.
 fn play(job: Job, passes: usize) -> Result<(), BenchError> {
     let prepared = prepare(&job)?;
@@ -369,6 +409,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
     verdicts.extend(references()?);
     verdicts.extend(data()?);
     threads()?;
+    verdicts.extend(networks()?);
     if let Err(reason) = shelf.model(MODEL) {
         println!("skipped seeds, sections and passes: {reason}");
         return Ok(verdicts);

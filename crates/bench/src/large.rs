@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use deepconcolic_dataset::write::write_npy;
 use deepconcolic_formats::{LoadOptions, load};
 use deepconcolic_network::Network;
 use rayon::ThreadPool;
@@ -104,6 +105,18 @@ pub fn made(name: &str) -> Result<PathBuf, BenchError> {
             .arg(name),
     )?;
     Ok(folder.join(format!("{name}.onnx")))
+}
+
+/// Writes so many images of noise for a network.
+pub fn write_noise(model: &Path, data: &Path, images: usize) -> Result<(), BenchError> {
+    let network = load(model, &LoadOptions::default())?.network;
+    let mut shape = vec![images];
+    shape.extend(network.input_shape().without_batch());
+    let mut rng = Rng::new(200);
+    let numbers = images * network.input_elements();
+    let noise: Vec<f32> = (0..numbers).map(|_| rng.uniform(0.0, 1.0)).collect();
+    write_npy(data, &shape, &noise)?;
+    Ok(())
 }
 
 /// Ratios of one network.

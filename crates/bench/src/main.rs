@@ -496,6 +496,9 @@ struct Reproduce {
     /// Write no page.
     #[arg(long)]
     no_page: bool,
+    /// Run nothing: write the page from the runs that are there, and say how many are missing.
+    #[arg(long, conflicts_with = "no_page")]
+    kept_only: bool,
     /// Only experiments whose names contain this text.
     #[arg(long, default_value = "")]
     named: String,
@@ -509,6 +512,7 @@ impl Reproduce {
             out: self.out,
             docs: (!self.no_page).then_some(self.docs),
             named: self.named,
+            kept_only: self.kept_only,
         };
         reproduce::run(&Shelf::new(self.models), &plan)?;
         Ok(true)

@@ -1,16 +1,11 @@
 //! Measuring networks of the size that people deploy, against the forward passes alone: images of noise, as large as
 //! such networks take them.
 
-use std::path::Path;
-
 use deepconcolic_criteria::Parameters;
-use deepconcolic_dataset::write::write_npy;
-use deepconcolic_formats::{LoadOptions, load};
 
 use crate::allocator::peak;
 use crate::error::BenchError;
 use crate::large;
-use crate::rng::Rng;
 use crate::speed::pool;
 use crate::subject::{NEURON_CRITERIA, Subject};
 use crate::verdict::Verdict;
@@ -38,7 +33,7 @@ pub fn run(named: &str) -> Result<Vec<Verdict>, BenchError> {
     for name in NETWORKS.into_iter().filter(|name| name.contains(named)) {
         let model = large::made(name)?;
         let data = folder.path().join("images.npy");
-        write_noise(&model, &data)?;
+        large::write_noise(&model, &data, IMAGES)?;
         let one = pool(1)?;
         let (ratio, bytes) = peak(|| -> Result<f64, BenchError> {
             let subject = Subject::of(&model, &data)?;
@@ -70,16 +65,4 @@ pub fn run(named: &str) -> Result<Vec<Verdict>, BenchError> {
         ]);
     }
     Ok(verdicts)
-}
-
-/// Images of noise for a network.
-fn write_noise(model: &Path, data: &Path) -> Result<(), BenchError> {
-    let network = load(model, &LoadOptions::default())?.network;
-    let mut shape = vec![IMAGES];
-    shape.extend(network.input_shape().without_batch());
-    let mut rng = Rng::new(200);
-    let numbers = IMAGES * network.input_elements();
-    let noise: Vec<f32> = (0..numbers).map(|_| rng.uniform(0.0, 1.0)).collect();
-    write_npy(data, &shape, &noise)?;
-    Ok(())
 }

@@ -34,6 +34,8 @@ pub struct Plan {
     pub docs: Option<PathBuf>,
     /// Only experiments whose names contain this.
     pub named: String,
+    /// Runs nothing: the page is made from what is there.
+    pub kept_only: bool,
 }
 
 /// Runs what is missing and writes the page.
@@ -45,13 +47,18 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<(), BenchError> {
     } else {
         Length::Full
     };
-    let started = Instant::now();
+    let mut kept = Kept {
+        folder,
+        runs: !plan.kept_only,
+        started: Instant::now(),
+        missing: 0,
+    };
     let mut outcomes = Vec::new();
     for experiment in chosen(&plan.named) {
-        outcomes.extend(runs(shelf, experiment, length, &folder, started)?);
+        outcomes.extend(runs(shelf, experiment, length, &mut kept)?);
     }
     let steepness = if "lipschitz".contains(&plan.named) {
-        steepness::run(shelf, length, &folder, started)?
+        steepness::run(shelf, length, &mut kept)?
     } else {
         Vec::new()
     };
@@ -60,6 +67,7 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<(), BenchError> {
         steepness,
         published: curves::read(&shelf.paper_curves())?,
         quick: plan.quick,
+        missing: kept.missing,
     };
     write(&plan.out.join("results.json"), &page::json(&results)?)?;
     write(&plan.out.join("results.csv"), &page::csv(&results))?;
@@ -76,6 +84,8 @@ pub struct Results {
     steepness: Vec<Steepness>,
     published: curves::Curves,
     quick: bool,
+    /// Runs that were not made.
+    missing: usize,
 }
 
 fn chosen(named: &str) -> impl Iterator<Item = &'static Experiment> {
@@ -90,49 +100,63 @@ fn runs(
     shelf: &Shelf,
     experiment: &Experiment,
     length: Length,
-    folder: &Path,
-    started: Instant,
+    kept: &mut Kept,
 ) -> Result<Vec<Outcome>, BenchError> {
     let mut outcomes = Vec::new();
     for strategy in experiment.strategies(length) {
         for seed in 0..experiment.repetitions(length, strategy) {
-            let name = format!("{}-{strategy}-{seed}.json", experiment.name);
-            let path = folder.join(&name);
-            let outcome = once(&path, || {
+            let name = format!("{}-{strategy}-{seed}", experiment.name);
+            outcomes.extend(kept.once(&name, Outcome::in_words, || {
                 outcome::run(shelf, experiment, strategy, seed, length)
-            })?;
-            println!(
-                "{:>6.0} s  {:34} {}",
-                started.elapsed().as_secs_f64(),
-                name.trim_end_matches(".json"),
-                outcome.in_words()
-            );
-            outcomes.push(outcome);
+            })?);
         }
     }
     Ok(outcomes)
 }
 
-/// What an earlier sitting found; where it did not, it is found now and kept.
-fn once<T: Serialize + DeserializeOwned>(
-    path: &Path,
-    find: impl FnOnce() -> Result<T, BenchError>,
-) -> Result<T, BenchError> {
-    if !path.exists() {
-        let found = find()?;
-        let text = serde_json::to_string_pretty(&found)
-            .map_err(|e| BenchError::Campaign(format!("{}: {e}", path.display())))?;
-        write(path, &text)?;
-        return Ok(found);
+/// What runs came to, a file each, now and in earlier sittings.
+struct Kept {
+    folder: PathBuf,
+    /// Whether what is missing is run.
+    runs: bool,
+    started: Instant,
+    /// Runs that are not there and were not to be made.
+    missing: usize,
+}
+
+impl Kept {
+    /// What an earlier sitting found; where it did not, it is found now and kept, or missing.
+    fn once<T: Serialize + DeserializeOwned>(
+        &mut self,
+        name: &str,
+        in_words: impl Fn(&T) -> String,
+        find: impl FnOnce() -> Result<T, BenchError>,
+    ) -> Result<Option<T>, BenchError> {
+        let path = self.folder.join(format!("{name}.json"));
+        let failed = |e: serde_json::Error| {
+            BenchError::Campaign(format!(
+                "{}: {e}; remove the file to have it made again",
+                path.display()
+            ))
+        };
+        let found = if path.exists() {
+            let text = fs::read_to_string(&path).map_err(|e| BenchError::File(path.clone(), e))?;
+            serde_json::from_str(&text).map_err(failed)?
+        } else if !self.runs {
+            self.missing += 1;
+            return Ok(None);
+        } else {
+            let found = find()?;
+            write(
+                &path,
+                &serde_json::to_string_pretty(&found).map_err(failed)?,
+            )?;
+            found
+        };
+        let seconds = self.started.elapsed().as_secs_f64();
+        println!("{seconds:>6.0} s  {name:34} {}", in_words(&found));
+        Ok(Some(found))
     }
-    let text = fs::read_to_string(path).map_err(|e| BenchError::File(path.to_owned(), e))?;
-    let read = serde_json::from_str(&text);
-    read.map_err(|e| {
-        BenchError::Campaign(format!(
-            "{}: {e}; remove the file to have it made again",
-            path.display()
-        ))
-    })
 }
 
 /// Writes a file whole or not at all, so that a run that is stopped leaves nothing half done.

@@ -104,8 +104,8 @@ const NOTES: &str = "
 ## Where definitions differ
 
 - The paper's figures count the ten logits as neurons; ours count hidden neurons.
-- The paper limits how far *adversarial* inputs may be (0.3, or 100 pixels), not tests. Experiments in L0 here limit every test to
-  100 pixels, which is harder; those in L-infinity have no limit, as in the paper, but for the one that says so.
+- The paper limits how far *adversarial* inputs may be (0.3, or 100 pixels), not tests. Experiments here have no limit on tests
+  either, but for those that say so; these are harder, and their open neurons are tried for proofs.
 - Adversarial means here: another answer than the nearest real input of the whole test set, no further from it than the paper's bound. The
   published tool counts every test whose answer differs from the test it was made from, at any distance; the column *other answer*
   is that count.
@@ -128,12 +128,21 @@ fn head(results: &Results) -> String {
         "the full form: ten seeds where the paper has one, minutes a run"
     };
     let flag = if results.quick { " --quick" } else { "" };
+    let missing = match results.missing {
+        0 => String::new(),
+        1 => " One run was not made.".into(),
+        missing => format!(" {missing} runs were not made."),
+    };
     format!(
         "# The paper's tables and figures, and ours\n\n\
-         Made by `cargo run --release -p deepconcolic-bench -- reproduce{flag}`, {form}, on {} cores ({}).\n\
+         Made by `cargo run --release -p deepconcolic-bench -- reproduce{flag}`, {form}, on {} ({}).{missing}\n\
          Times are of the search, without judging tests and reading files; they are of this machine and say little alone. \
          Coverage is what the saved suite covers when it is run again.\n",
-        cores(),
+        if cores() == 1 {
+            "1 core".into()
+        } else {
+            format!("{} cores", cores())
+        },
         <f32 as deepconcolic_network::Scalar>::kernel().name,
     )
 }
@@ -155,26 +164,35 @@ fn of<'a>(results: &'a Results, experiment: &str, strategy: &str) -> Vec<&'a Out
         .collect()
 }
 
-/// Mean and standard deviation, or a dash.
-fn mean(numbers: &[f64], digits: usize) -> String {
+/// Mean, as it is to be shown, and standard deviation; or a dash.
+fn spread(numbers: &[f64], digits: usize, shown: impl Fn(f64) -> f64) -> String {
     if numbers.is_empty() {
         return "–".into();
     }
     let count = numbers.len() as f64;
     let mean = numbers.iter().sum::<f64>() / count;
+    let text = format!("{:.digits$}", shown(mean));
     if numbers.len() == 1 {
-        return format!("{mean:.digits$}");
+        return text;
     }
     let squares: f64 = numbers.iter().map(|x| (x - mean) * (x - mean)).sum();
-    format!(
-        "{mean:.digits$} ± {:.digits$}",
-        (squares / (count - 1.0)).sqrt()
-    )
+    format!("{text} ± {:.digits$}", (squares / (count - 1.0)).sqrt())
 }
 
 fn means(outcomes: &[&Outcome], digits: usize, figure: impl Fn(&Outcome) -> f64) -> String {
     let numbers: Vec<f64> = outcomes.iter().map(|o| figure(o)).collect();
-    mean(&numbers, digits)
+    spread(&numbers, digits, |mean| mean)
+}
+
+/// Shares in percent, whose mean is never rounded up: only all of it is 100.00.
+fn percents(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> String {
+    let numbers: Vec<f64> = outcomes.iter().map(|o| figure(o)).collect();
+    spread(&numbers, 2, rounded_down)
+}
+
+/// Percent with two decimals, rounded down.
+fn rounded_down(percent: f64) -> f64 {
+    deepconcolic::percent(percent / 100.0, 2)
 }
 
 /// The paper's Table 3 and coverage figure.
@@ -189,7 +207,7 @@ fn coverage(results: &Results) -> String {
             .published
             .and_then(|run| results.published.get(run)?.last());
         let ours = of(results, experiment.name, "cascade");
-        let share = |strategy| means(&of(results, experiment.name, strategy), 2, Outcome::percent);
+        let share = |strategy| percents(&of(results, experiment.name, strategy), Outcome::percent);
         let impossible = |o: &Outcome| 100.0 * o.infeasible as f64 / o.total.max(1) as f64;
         let _ = writeln!(
             text,
@@ -201,7 +219,7 @@ fn coverage(results: &Results) -> String {
             raw.map_or("–".into(), |step| step.tests.to_string()),
             share("cascade"),
             means(&ours, 2, impossible),
-            means(&ours, 2, Outcome::of_feasible),
+            percents(&ours, Outcome::of_feasible),
             means(&ours, 0, |o| o.generated as f64),
             means(&ours, 1, |o| o.seconds),
             share("paper"),
@@ -236,7 +254,7 @@ fn decisions(results: &Results) -> String {
                 .paper
                 .coverage
                 .map_or("–".into(), |percent| format!("{percent:.2}")),
-            100.0 * covered as f64 / all.max(1) as f64
+            rounded_down(100.0 * covered as f64 / all.max(1) as f64)
         );
     }
     if rows == 0 { String::new() } else { text }
@@ -363,7 +381,7 @@ fn by_the_way(results: &Results) -> String {
         let _ = writeln!(
             text,
             "| {strategy} | {:.2} % | {} | {:.1} | {:.2} | {} | {} | {} | {} |",
-            run.percent(),
+            rounded_down(run.percent()),
             run.generated,
             new / run.generated.max(1) as f64,
             last.passes as f64 / new.max(1.0),
@@ -387,7 +405,7 @@ fn deepxplore(results: &Results) -> String {
         let short = if data == "MNIST" { "mnist" } else { "cifar" };
         let ours = |norm: &str| {
             let name = format!("nc-{norm}-{short}");
-            means(&of(results, &name, "cascade"), 2, Outcome::percent)
+            percents(&of(results, &name, "cascade"), Outcome::percent)
         };
         let _ = writeln!(
             text,

@@ -1,15 +1,14 @@
 //! The paper's figure on Lipschitz constants: the largest ratios near images, by random pairs, by the paper's search and by
 //! ours.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use deepconcolic::Job;
 
+use super::Kept;
 use super::experiment::Length;
-use super::once;
 use crate::error::BenchError;
 use crate::lipschitz::{papers_job, slopes};
 use crate::shelf::Shelf;
@@ -73,12 +72,7 @@ pub struct Steepness {
 }
 
 /// Runs what is missing.
-pub fn run(
-    shelf: &Shelf,
-    length: Length,
-    folder: &Path,
-    started: Instant,
-) -> Result<Vec<Steepness>, BenchError> {
+pub fn run(shelf: &Shelf, length: Length, kept: &mut Kept) -> Result<Vec<Steepness>, BenchError> {
     let mut all = Vec::new();
     for (data, model) in MODELS {
         for search in &SEARCHES {
@@ -91,8 +85,7 @@ pub fn run(
             }
             let strategy = search.strategy;
             let name = format!("lipschitz-{}-{strategy}-{images}", data.to_lowercase());
-            let path = folder.join(format!("{name}.json"));
-            let steepness = once(&path, || {
+            all.extend(kept.once(&name, Steepness::in_words, || {
                 let start = Instant::now();
                 let job = Job {
                     strategy: strategy.into(),
@@ -106,20 +99,17 @@ pub fn run(
                     found: regions.iter().filter_map(|region| region.found).collect(),
                     seconds: start.elapsed().as_secs_f64(),
                 })
-            })?;
-            println!(
-                "{:>6.0} s  {name:34} median {:.2} of {} images",
-                started.elapsed().as_secs_f64(),
-                steepness.median(),
-                steepness.found.len()
-            );
-            all.push(steepness);
+            })?);
         }
     }
     Ok(all)
 }
 
 impl Steepness {
+    fn in_words(&self) -> String {
+        format!("median {:.2} of {} images", self.median(), self.found.len())
+    }
+
     pub fn median(&self) -> f64 {
         deepconcolic::Spread::of(self.found.iter().copied())
             .median
