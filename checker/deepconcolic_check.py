@@ -258,6 +258,8 @@ class Sums:
         self.weights, self.const = np.asarray(weights, float), np.asarray(const, float)
         self.werr = werr
         self.cerr = np.zeros(self.n) if cerr is None else np.asarray(cerr, float)
+        # Where the sums end a chain of comparisons: what each is the largest (sign 1) or smallest of, -1 for none.
+        self.members, self.sign = None, 1.0
 
     def rows(self, index):
         """For some rows: for each term its row's place in `index`, and where it is in the arrays."""
@@ -926,7 +928,9 @@ class Model:
         good = cols >= 0
         weights = np.broadcast_to(np.array([1.0] + [sign] * len(gates)), cols.shape)
         starts = np.concatenate([[0], np.cumsum(good.sum(1))])
-        return self.sums(shape, starts, cols[good], weights[good], np.zeros(rows))
+        found = self.sums(shape, starts, cols[good], weights[good], np.zeros(rows))
+        self.blocks[-1].members, self.blocks[-1].sign = members, sign
+        return found
 
     def op_MaxPool(self, i, a, name):
         if a.get("storage_order", 0):
@@ -1169,6 +1173,10 @@ class Cone:
             if isinstance(b, Sums):
                 row, at = b.rows(index)
                 self.steps.append(SumStep(mine, b, index, row, place[b.cols[at]], at))
+                if b.members is not None:
+                    members = b.members[index]
+                    self.steps[-1].members = np.where(members >= 0, place[members], -1)
+                    self.steps[-1].sign = b.sign
             else:
                 step = CurveStep(mine, b, index, place[b.inputs[index]], len(self.unit_inputs))
                 for k, element in enumerate(b.elements[index]):
@@ -1194,6 +1202,7 @@ class SumStep:
         self.terms = int(np.bincount(row, minlength=1).max(initial=0)) + 4
         self.used, where = np.unique(cols, return_inverse=True) if len(cols) else (cols, cols)
         self.where = where
+        self.members, self.sign = None, 1.0
         self.dense = None
         if self.n * len(self.used) <= 1 << 22:
             self.dense = np.zeros((self.n, len(self.used)))
@@ -1607,32 +1616,141 @@ class Forward:
         return low, high
 
     def upper(self, terms, constant):
-        """An upper bound of a sum of variables; sums are spelled out, so that what they share is counted once."""
-        weights, total, slack, count = {}, constant, abs(constant), 16
-        for variable, weight in terms.items():
-            step = next((s for s in self.cone.steps if isinstance(s, SumStep)
-                         and s.mine.start <= variable < s.mine.stop), None)
-            if step is None:
-                own, error = [(variable, 1.0)], 0.0
-            else:
-                k = variable - step.mine.start
-                at = np.flatnonzero(step.row == k)
-                own = list(zip(step.local[at].tolist(), step.w[at].tolist()))
-                size = np.maximum(self.size(self.low), self.size(self.high))[step.local[at]]
-                error = step.cerr[k] + (0.0 if step.werr is None else float(step.werr[at] @ size))
-                total += weight * step.const[k]
-                slack += abs(weight * step.const[k])
-            slack += abs(weight) * error / EPS
-            for v, w in own:
-                weights[v] = weights.get(v, 0.0) + weight * w
-                line = np.stack([self.low[v], self.high[v]])
-                slack += abs(weight * w) * float(self.size(line).max())
-                count += 4
+        """An upper bound of a sum of variables."""
+        sizes = np.maximum(self.size(self.low), self.size(self.high))
+        weights, total, mass, count = spelled_out(self.cone, terms, constant, sizes)
         line = np.array([total, 0.0, 0.0, 0.0])
         for v, w in weights.items():
             line = line + w * (self.high[v] if w > 0 else self.low[v])
-        bound = line[0] + np.abs(line[1:]) @ self.radius + 2 * count * EPS * slack * (1 + 1e-6) + TINY
-        return bound if abs(bound) <= HUGE and slack <= HUGE else np.inf
+        return rounded_up(line[0] + np.abs(line[1:]) @ self.radius, mass, count)
+
+
+def spelled_out(cone, terms, constant, sizes):
+    """A sum of variables with the sums among them, maxima excepted, spelled out, so that what they share is counted once:
+    weights by variable, the constant, the magnitudes that rounding is in proportion to, and how many were added up."""
+    weights, total, mass, count = {}, constant, abs(constant), 16
+    for variable, weight in terms.items():
+        step = next((s for s in cone.steps if isinstance(s, SumStep)
+                     and s.mine.start <= variable < s.mine.stop and s.members is None), None)
+        if step is None:
+            own, error = [(variable, 1.0)], 0.0
+        else:
+            k = variable - step.mine.start
+            at = np.flatnonzero(step.row == k)
+            own = list(zip(step.local[at].tolist(), step.w[at].tolist()))
+            error = step.cerr[k] + (0.0 if step.werr is None else float(step.werr[at] @ sizes[step.local[at]]))
+            total += weight * step.const[k]
+            mass += abs(weight * step.const[k])
+        mass += abs(weight) * error / EPS
+        for v, w in own:
+            weights[v] = weights.get(v, 0.0) + weight * w
+            mass += abs(weight * w) * float(sizes[v])
+            count += 4
+    return weights, total, mass, count
+
+
+def rounded_up(value, mass, count):
+    bound = value + 2 * count * EPS * mass * (1 + 1e-6) + TINY
+    return bound if abs(bound) <= HUGE and mass <= HUGE else np.inf
+
+
+class Interpolation:
+    """Bounds over parts in which one input moves: every variable is what it is at both ends of the part, (variables, 2), and
+    in between off the straight line between the two by at most `below` and `above`."""
+
+    def __init__(self, judge, room):
+        cone, self.cone = judge.cone, judge.cone
+        self.ends, self.below, self.above = np.zeros((cone.n, 2)), np.zeros(cone.n), np.zeros(cone.n)
+        n = len(cone.inputs)
+        self.ends[:n, 0], self.ends[:n, 1] = room.lower, room.upper
+        with np.errstate(all="ignore"):
+            for step in cone.steps:
+                if isinstance(step, CurveStep):
+                    x = step.inputs
+                    found = bent(step.parts, self.ends[x].T, self.below[x], self.above[x])
+                elif step.members is None:
+                    found = self.sums(step)
+                else:
+                    found = self.extremes(step)
+                self.ends[step.mine], self.below[step.mine], self.above[step.mine] = found[0].T, found[1], found[2]
+
+    def sizes(self):
+        return np.abs(self.ends).max(1) + self.below + self.above
+
+    def sums(self, step):
+        w, x = step.w, step.local
+        total = lambda values: np.bincount(step.row, values, step.n)
+        ends = np.stack([total(w * self.ends[x, k]) + step.const for k in (0, 1)])
+        below = total(np.abs(w) * np.where(w > 0, self.below[x], self.above[x]))
+        above = total(np.abs(w) * np.where(w > 0, self.above[x], self.below[x]))
+        sizes = self.sizes()[x]
+        mass = total(np.abs(w) * sizes) + np.abs(step.const)
+        slack = step.cerr + (0.0 if step.werr is None else total(step.werr * sizes))
+        error = (2 * (step.terms + 8) * EPS * mass + slack) * (1 + 1e-6) + TINY
+        error = np.where(mass <= HUGE, error, np.inf)
+        return ends, below + error, above + error
+
+    def extremes(self, step):
+        """The largest of lines less the chord is largest at an end. The least is decided by one line or by two that cross."""
+        there = step.members >= 0
+        ends = np.where(there, step.sign * self.ends[step.members].transpose(2, 0, 1), -np.inf)
+        sides = (self.below, self.above) if step.sign > 0 else (self.above, self.below)
+        below, above = (np.where(there, side[step.members], 0.0) for side in sides)
+        top = ends.max(2)
+        most = np.max([(ends[k] - top[k][:, None] + above).max(1) for k in (0, 1)], 0)
+        falls = np.where(there, top[:, :, None] - ends + below, np.inf)
+        least = falls.max(0).min(1)
+        for i in range(falls.shape[2]):
+            for j in range(i):
+                a, b = falls[:, :, i], falls[:, :, j]
+                before, after = a[0] - b[0], a[1] - b[1]
+                crosses = (before < 0) != (after < 0)
+                share = np.clip(np.where(crosses, before / (before - after), 0.0), 0.0, 1.0)
+                most_of = np.maximum(np.minimum(a, b).max(0), np.where(crosses, a[0] + share * (a[1] - a[0]), 0.0))
+                least = np.where(np.isfinite(a + b).all(0), np.minimum(least, most_of), least)
+        size = np.abs(np.where(there, ends, 0.0)).max((0, 2)) + below.max(1) + above.max(1)
+        error = 32 * EPS * size + TINY
+        below, above = np.maximum(least, 0.0) + error, np.maximum(most, 0.0) + error
+        return (top, below, above) if step.sign > 0 else (-top, above, below)
+
+    def upper(self, terms, constant):
+        """An upper bound of a sum of variables."""
+        weights, total, mass, count = spelled_out(self.cone, terms, constant, self.sizes())
+        ends, above = np.full(2, total), 0.0
+        for v, w in weights.items():
+            ends = ends + w * self.ends[v]
+            above += abs(w) * (self.above[v] if w > 0 else self.below[v])
+        return rounded_up(float(ends.max()) + above, mass, count)
+
+
+def bent(parts, ends, below, above):
+    """A curve of variables that are off the line between their ends by at most `below` and `above`: the same of it. With x on
+    the line and d how far off it, f(x + d) less the chord of f is linear wherever x + d is on one part of the curve, so that the
+    corners of these polygons of (x, d) decide."""
+    (a, b), (first, last) = ends, (curve(parts, x) for x in ends)
+    least, most = np.zeros(len(a)), np.zeros(len(a))
+
+    def corner(value, chord, where):
+        nonlocal least, most
+        away = np.where(where, value - chord, 0.0)
+        least, most = np.minimum(least, away), np.maximum(most, away)
+    for x, chord in ((a, first), (b, last)):
+        corner(curve(parts, x - below), chord, True)
+        corner(curve(parts, x + above), chord, True)
+    for kink, _, _ in parts[1:]:
+        there = float(curve(parts, np.array(kink)))
+        for x, chord in ((a, first), (b, last)):
+            corner(there, chord, (x - below < kink) & (kink < x + above))
+        for x in (kink + below, kink - above):
+            inside = (np.minimum(a, b) < x) & (x < np.maximum(a, b))
+            share = np.clip(np.where(inside, (x - a) / (b - a), 0.0), 0.0, 1.0)
+            corner(there, first + share * (last - first), inside)
+    furthest = np.maximum(np.abs(a), np.abs(b)) + below + above
+    size = np.max([abs(slope) * furthest + abs(cut) for _, slope, cut in parts], 0)
+    error = np.where(flat(parts, np.minimum(a, b) - below, np.maximum(a, b) + above), 0.0, 32 * EPS * size + TINY)
+    known = np.isfinite(furthest)
+    return (np.where(known, np.stack([first, last]), 0.0), np.where(known, error - least, np.inf),
+            np.where(known, error + most, np.inf))
 
 
 # --- Proofs -----------------------------------------------------------------------------------------------------------
@@ -1737,7 +1855,7 @@ class Judge:
         return worst
 
     def judge_forward(self, tree, seconds):
-        """As judge, of leaves that are bounded by lines that go forward."""
+        """As judge, of leaves that are bounded by what goes forward from the inputs that move."""
         worst, self.leaves = -np.inf, 0
         if any(node[0] in (LEAF, PHASE) for node in tree):
             raise Rejected("a tree has leaves of two kinds, or splits a unit above lines that go forward")
@@ -1753,7 +1871,8 @@ class Judge:
                 for variable, weight in mine.items():
                     place = int(self.place[variable])
                     terms[place] = terms.get(place, 0.0) + factor * weight
-            worst = max(worst, Forward(self, part["room"]).upper(terms, constant))
+            method = Interpolation if len(part["room"].moving) == 1 else Forward
+            worst = max(worst, method(self, part["room"]).upper(terms, constant))
         return worst
 
     def number(self, unit):

@@ -10,6 +10,9 @@ SMALL_BOXES = (LIB, "bounds_of_small_boxes")
 LEAVES = (LIB, "leaves_hold")
 LINES = (LIB, "lines_lie")
 MARGIN = (LIB, "executions_in_any_order")
+CHORDS = (LIB, "chord")
+ALONG_ONE = (LIB, "interpolation")
+ALONG_FEW = (LIB, "lines_that_go_forward_hold")
 REGION = (LIB, "region")
 INFERENCE = (LIB, "inference::small")
 RUN = (IT, "executions::")
@@ -20,6 +23,9 @@ BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
 NARROW = "bounds/box_bounds.rs"
 FLOAT = "bounds/float.rs"
+CHORD = "bounds/chord.rs"
+INTERPOLATION = "bounds/interpolation.rs"
+FORWARD = "bounds/forward.rs"
 LEAF = "bounds/leaf.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
@@ -54,6 +60,17 @@ MUTANTS = [
     ("small boxes: the wrong end", NARROW, "if a[lane] < 0.0 { high } else { low }", "if a[lane] < 0.0 { low } else { high }", SMALL_BOXES),
     ("small boxes: no magnitudes", NARROW, "lowered(constant[lane], mass[lane], terms)", "lowered(constant[lane], 0.0, terms)", SMALL_BOXES),
     ("small boxes: an upper bound without its sign", NARROW, "u.min(-lower[2 * pair + 1])", "u.min(lower[2 * pair + 1])", SMALL_BOXES),
+    # Along one input, and along few.
+    ("a curve bends at its ends alone", CHORD, "a.min(b) < x && x < a.max(b)", "false", CHORDS),
+    ("a falling part leaves below what is below", CHORD, "part.slope < 0.0", "false", CHORDS),
+    ("lines of a maximum do not cross", CHORD, "(before < 0.0) != (after < 0.0) && change != 0.0", "false", CHORDS),
+    ("a maximum is below by the better end", CHORD, "own[0].max(own[1])", "own[0].min(own[1])", CHORDS),
+    ("the smallest keeps its sign turned", CHORD, "largest(members).negated()", "largest(members)", CHORDS),
+    ("something is known of what is no number", CHORD, "a.abs() + b.abs() + self.below + self.above < f64::INFINITY", "true", CHORDS),
+    ("a negative weight leaves below what is below", INTERPOLATION, "usize::from(weight < 0.0)", "0", ALONG_ONE),
+    ("errors of terms are none of sums", INTERPOLATION, "size * from", "0.0 * from", ALONG_ONE),
+    ("the better end counts", INTERPOLATION, "a.max(b) + above", "a.min(b) + above", ALONG_ONE),
+    ("a line goes on with the wrong line", FORWARD, "rises == (sign > 0.0)", "rises != (sign > 0.0)", ALONG_FEW),
     # Leaves.
     ("factors may be negative", LEAF, "factor > 0.0 && factor.is_finite()", "factor.is_finite()", REJECT),
     ("multipliers may be negative", LEAF, "multiplier >= 0.0 && multiplier.is_finite()", "multiplier.is_finite()", REJECT),

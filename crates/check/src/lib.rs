@@ -35,7 +35,7 @@ pub mod witness;
 pub use accepted::{Accepted, Bound};
 pub use answer::{Replaced, on_logits};
 pub use audit::Audit;
-pub use bounds::forward_leaves::{ForwardPart, ForwardProblem};
+pub use bounds::forward_leaves::{ForwardPart, ForwardProblem, UpperBound};
 pub use certificate::{Certificate, Changes, Entry, Leaf, Proof, Region, Split, Tree, Unit};
 pub use digest::{Digest, hex, sha256};
 pub use error::{Rejection, Unsupported};

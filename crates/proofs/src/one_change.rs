@@ -1,7 +1,7 @@
-//! One position of a large network changes: every position is looked at by itself, with bounds by lines that go
+//! One position of a large network changes: every position is looked at by itself, with bounds that go
 //! forward from it. What it does not reach stands still, so that a pixel of a convolutional network costs its
-//! window; bounds over the whole region, which cost most there, are not needed. Where lines leave room, the range
-//! of an element is halved.
+//! window; bounds over the whole region, which cost most there, are not needed. Where bounds leave room, the range
+//! of an element is cut into pieces.
 //!
 //! The bounds are the checker's own. What is decided here is where to cut.
 
@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 
 use deepconcolic_check::{
     Case, Changes, ForwardPart, ForwardProblem, Proof, Region, Split, Unsupported, Until,
+    UpperBound,
 };
 use deepconcolic_network::Network;
 use rayon::prelude::*;
@@ -19,10 +20,12 @@ use crate::tree::Growing;
 
 /// Networks with fewer coefficients, as far as a question depends on them, are bounded region by region.
 const LARGE: usize = 1 << 20;
-/// Parts bounded at once: a fixed number, so that nothing depends on the number of threads.
+/// Positions bounded at once: a fixed number, so that nothing depends on the number of threads.
 const TAKEN: usize = 64;
-/// Parts that a thread takes up at a time.
+/// Positions that a thread takes up at a time.
 const CHUNK: usize = 4;
+/// Pieces that the range of a single element is cut into at first, and most pieces that a part is cut into.
+const PIECES: usize = 8;
 /// Most parts of one position, on average: what is left after that is too close to call.
 const EACH: usize = 64;
 
@@ -38,14 +41,19 @@ pub(crate) enum Answer {
     Open(f64),
 }
 
-/// A position with what its elements may be.
+/// What the elements of a position may be.
 struct Part {
     elements: Vec<(usize, [f64; 2])>,
     /// Alternatives that are not refuted here, and the place of the part in the tree of each.
     open: Vec<(usize, usize)>,
-    /// The largest value that lines leave to one of them.
+}
+
+/// A position with what is left of it.
+struct Position {
+    parts: Vec<Part>,
+    /// The largest value that bounds leave to an alternative somewhere.
     worst: f64,
-    /// Names the part among those with the same value.
+    /// Names it among those with the same value.
     number: usize,
 }
 
@@ -53,27 +61,30 @@ struct Part {
 struct Judged {
     refuted: Vec<Option<u32>>,
     worst: f64,
-    /// The element to halve, by number.
+    /// The element to cut, by number, and into how many pieces.
     cut: usize,
+    pieces: usize,
     /// Where the value that is left is taken.
     corner: Vec<f64>,
+    /// The alternative that it is left to.
+    case: usize,
 }
 
-impl PartialEq for Part {
+impl PartialEq for Position {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Part {}
+impl Eq for Position {}
 
-impl PartialOrd for Part {
+impl PartialOrd for Position {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Part {
+impl Ord for Position {
     fn cmp(&self, other: &Self) -> Ordering {
         let order = self.worst.total_cmp(&other.worst);
         order.then_with(|| other.number.cmp(&self.number))
@@ -131,46 +142,38 @@ pub(crate) fn refute(
     };
     let mut trees: Vec<Growing> = cases.iter().map(|_| Growing::new()).collect();
     let mut open = search.positions(&mut trees);
-    let mut number = open.len();
     // A part costs what its position reaches, so that limits are those of each position.
-    let maximum = effort.nodes.min(EACH).saturating_mul(number);
+    let maximum = effort.nodes.min(EACH).saturating_mul(open.len());
     let mut nodes = effort.nodes_from(0);
     while let Some(worst) = open.peek() {
         let bound = worst.worst;
         if nodes >= maximum || effort.is_over() {
             return Answer::Open(bound);
         }
-        let parts: Vec<Part> = (0..TAKEN).map_while(|_| open.pop()).collect();
-        nodes += parts.len();
-        let judged: Vec<Option<Judged>> = parts
+        let positions: Vec<Position> = (0..TAKEN).map_while(|_| open.pop()).collect();
+        nodes += positions.iter().map(|p| p.parts.len()).sum::<usize>();
+        let judged: Vec<Option<Vec<Judged>>> = positions
             .par_chunks(CHUNK)
             .map_init(
                 || problem.part(),
-                |bounds, parts| {
-                    let each = parts.iter();
-                    let each =
-                        each.map(|part| (!effort.is_over()).then(|| search.judge(part, bounds)));
-                    each.collect::<Vec<_>>()
+                |bounds, positions| {
+                    let judge = |position: &Position| {
+                        (!effort.is_over()).then(|| search.judge(&position.parts, bounds))
+                    };
+                    positions.iter().map(judge).collect::<Vec<_>>()
                 },
             )
             .flatten_iter()
             .collect();
-        let witness = search.try_corners(&parts, &judged, confirm);
-        if let Some(input) = witness {
+        if let Some(input) = search.try_corners(&positions, &judged, confirm) {
             return Answer::Witness(input);
         }
-        for (part, judged) in parts.into_iter().zip(judged) {
+        for (position, judged) in positions.into_iter().zip(judged) {
             let Some(judged) = judged else {
                 return Answer::Open(bound);
             };
-            match halves(&part, &judged, &mut trees) {
-                Ok(halves) => {
-                    for mut half in halves {
-                        half.number = number;
-                        number += 1;
-                        open.push(half);
-                    }
-                }
+            match left(position, &judged, &mut trees) {
+                Ok(position) => open.extend(position),
                 Err(left) => return Answer::Open(left),
             }
         }
@@ -185,8 +188,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Every position by itself, in every tree.
-    fn positions(&self, trees: &mut [Growing]) -> BinaryHeap<Part> {
+    /// Every position by itself, in every tree; its range in pieces that are bounded at once.
+    fn positions(&self, trees: &mut [Growing]) -> BinaryHeap<Position> {
         let region = &self.cases[0].region;
         let mut elements: Vec<(u32, usize)> = self
             .problem
@@ -203,119 +206,174 @@ impl Search<'_> {
                 places[number].push((case, at));
             }
         }
-        let part = |(number, (group, open)): (usize, (&&[(u32, usize)], _))| Part {
-            elements: group
-                .iter()
-                .map(|&(_, e)| (e, [region.lower[e], region.upper[e]]))
-                .collect(),
-            open,
-            worst: f64::INFINITY,
-            number,
+        let each = groups.iter().zip(places).enumerate();
+        let position = |(number, (group, open)): (usize, (&&[(u32, usize)], _))| {
+            let ends = |&(_, e): &(u32, usize)| (e, [region.lower[e], region.upper[e]]);
+            let elements: Vec<_> = group.iter().map(ends).collect();
+            let pieces = if elements.len() == 1 { PIECES } else { 1 };
+            Position {
+                parts: Part { elements, open }.pieces(0, pieces, trees),
+                worst: f64::INFINITY,
+                number,
+            }
         };
-        groups.iter().zip(places).enumerate().map(part).collect()
+        each.map(position).collect()
     }
 
-    /// Which alternatives lines refute over a part, each by one of its conditions.
-    fn judge(&self, part: &Part, bounds: &mut ForwardPart<'_>) -> Judged {
-        let moving: Vec<(usize, [f64; 2])> = part.elements.clone();
-        let mut judged = Judged {
-            refuted: vec![None; part.open.len()],
-            worst: f64::NEG_INFINITY,
-            cut: 0,
-            corner: Vec::new(),
-        };
-        if !bounds.enter(&moving) {
-            judged.worst = f64::INFINITY;
-            return judged;
-        }
-        for (refuted, &(case, _)) in judged.refuted.iter_mut().zip(&part.open) {
-            let mut best: Option<(f64, u32, [f64; 3])> = None;
-            for condition in 0..self.cases[case].atoms.len() as u32 {
-                // A condition of the case with a factor that is positive is never refused.
-                let Ok((value, slopes)) = bounds.upper(case, &[(condition, 1.0)]) else {
-                    continue;
-                };
-                if best.is_none_or(|(least, _, _)| value < least) {
-                    best = Some((value, condition, slopes));
-                }
-            }
-            let (value, condition, slopes) = best.unwrap_or((f64::INFINITY, 0, [0.0; 3]));
-            if value < 0.0 {
-                *refuted = Some(condition);
-            } else if value > judged.worst || judged.corner.is_empty() {
-                judged.worst = value;
-                judged.corner = corner(&moving, &slopes);
-                judged.cut = widest(&moving, &slopes);
+    /// Which alternatives bounds refute over parts of a position, each by one of its conditions.
+    fn judge(&self, parts: &[Part], bounds: &mut ForwardPart<'_>) -> Vec<Judged> {
+        let ends: Vec<&[(usize, [f64; 2])]> = parts.iter().map(|part| &part.elements[..]).collect();
+        let mut judged = Vec::with_capacity(parts.len());
+        while judged.len() < parts.len() {
+            let from = judged.len();
+            let entered = bounds.enter(&ends[from..]);
+            for (place, part) in parts[from..].iter().take(entered.max(1)).enumerate() {
+                judged.push(self.judge_part(part, (entered > 0).then_some((&*bounds, place))));
             }
         }
         judged
     }
 
-    /// Executes the corners where lines leave most.
+    /// One of the parts at hand, if bounds reach it.
+    fn judge_part(&self, part: &Part, bounds: Option<(&ForwardPart<'_>, usize)>) -> Judged {
+        let mut judged = Judged {
+            refuted: vec![None; part.open.len()],
+            worst: f64::NEG_INFINITY,
+            cut: 0,
+            pieces: 0,
+            corner: Vec::new(),
+            case: 0,
+        };
+        let Some((bounds, place)) = bounds else {
+            judged.worst = f64::INFINITY;
+            return judged;
+        };
+        for (refuted, &(case, _)) in judged.refuted.iter_mut().zip(&part.open) {
+            let conditions = 0..self.cases[case].atoms.len() as u32;
+            let each = conditions.filter_map(|condition| {
+                // A condition of the case with a factor that is positive is never refused.
+                let upper = bounds.upper(place, case, &[(condition, 1.0)]).ok()?;
+                Some((condition, upper))
+            });
+            let best = each.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+            match best {
+                Some((condition, upper)) if upper.value < 0.0 => *refuted = Some(condition),
+                Some((_, upper)) => {
+                    judged.pieces = judged.pieces.max(pieces(&upper));
+                    if upper.value > judged.worst || judged.corner.is_empty() {
+                        judged.worst = upper.value;
+                        judged.case = case;
+                        judged.corner = corner(&part.elements, &upper.slopes);
+                        judged.cut = widest(&part.elements, &upper.slopes);
+                    }
+                }
+                None => judged.worst = f64::INFINITY,
+            }
+        }
+        judged
+    }
+
+    /// Executes the corners where bounds leave most.
     fn try_corners(
         &self,
-        parts: &[Part],
-        judged: &[Option<Judged>],
+        positions: &[Position],
+        judged: &[Option<Vec<Judged>>],
         confirm: &Confirm<'_>,
     ) -> Option<Vec<f32>> {
-        let both: Vec<(&Part, &Judged)> = parts
-            .iter()
-            .zip(judged)
-            .filter_map(|(part, judged)| Some((part, judged.as_ref()?)))
-            .filter(|(_, judged)| !judged.corner.is_empty())
-            .collect();
+        let both = positions.iter().zip(judged);
+        let both = both.flat_map(|(position, judged)| {
+            let judged = judged.iter().flatten();
+            position.parts.iter().zip(judged)
+        });
+        let both = both.filter(|(_, judged)| !judged.corner.is_empty());
+        let both: Vec<(&Part, &Judged)> = both.collect();
         both.into_par_iter().find_map_first(|(part, judged)| {
-            let open = part.open.iter().zip(&judged.refuted);
-            let &(case, _) = open.filter(|(_, r)| r.is_none()).map(|(o, _)| o).next()?;
             let mut point = self.changes.centre.clone();
             for (&(element, _), &value) in part.elements.iter().zip(&judged.corner) {
                 point[element] = value;
             }
-            confirm(case, &point)
+            confirm(judged.case, &point)
         })
     }
 }
 
-/// Closes what is refuted and halves the rest: no part if nothing is left. What is left where numbers are too
-/// close to be halved.
-fn halves(part: &Part, judged: &Judged, trees: &mut [Growing]) -> Result<Vec<Part>, f64> {
-    let mut left = Vec::new();
-    for (&(case, at), refuted) in part.open.iter().zip(&judged.refuted) {
-        match refuted {
-            Some(condition) => trees[case].close_forward(at, vec![(*condition, 1.0)]),
-            None => left.push((case, at)),
+impl Part {
+    /// Cut into equal pieces along an element, in every tree in which it is open.
+    fn pieces(self, element: usize, count: usize, trees: &mut [Growing]) -> Vec<Self> {
+        let (mut rest, mut pieces) = (self, Vec::with_capacity(count));
+        for left in (2..=count).rev() {
+            let (number, [low, high]) = rest.elements[element];
+            let at = low + (high - low) / left as f64;
+            if !(low < at && at < high) {
+                break;
+            }
+            let mut piece = Self {
+                elements: rest.elements.clone(),
+                open: Vec::with_capacity(rest.open.len()),
+            };
+            piece.elements[element].1 = [low, at];
+            rest.elements[element].1 = [at, high];
+            for (case, place) in &mut rest.open {
+                let split = Split::Input {
+                    element: number as u32,
+                    at,
+                };
+                let [first, second] = trees[*case].split(*place, split);
+                piece.open.push((*case, first));
+                *place = second;
+            }
+            pieces.push(piece);
         }
+        pieces.push(rest);
+        pieces
     }
-    if left.is_empty() {
-        return Ok(Vec::new());
+}
+
+/// Closes what is refuted and cuts the rest: none if nothing is left. What is left where numbers are too close to be cut.
+fn left(
+    position: Position,
+    judged: &[Judged],
+    trees: &mut [Growing],
+) -> Result<Option<Position>, f64> {
+    let (mut parts, mut worst) = (Vec::new(), f64::NEG_INFINITY);
+    for (mut part, judged) in position.parts.into_iter().zip(judged) {
+        let mut refuted = judged.refuted.iter();
+        part.open.retain(|&(case, at)| {
+            let condition = refuted.next().copied().flatten();
+            if let Some(condition) = condition {
+                trees[case].close_forward(at, vec![(condition, 1.0)]);
+            }
+            condition.is_none()
+        });
+        if part.open.is_empty() {
+            continue;
+        }
+        if judged.cut >= part.elements.len() {
+            return Err(judged.worst);
+        }
+        let pieces = part.pieces(judged.cut, judged.pieces.max(2), trees);
+        if pieces.len() < 2 {
+            return Err(judged.worst);
+        }
+        worst = worst.max(judged.worst);
+        parts.extend(pieces);
     }
-    let Some(&(element, [low, high])) = part.elements.get(judged.cut) else {
-        return Err(judged.worst);
+    Ok((!parts.is_empty()).then_some(Position {
+        parts,
+        worst,
+        number: position.number,
+    }))
+}
+
+/// Into how many pieces a part that is not refuted is cut. Where bounds tell how much of a value is their own error, that is
+/// about in proportion to the square of the width.
+fn pieces(upper: &UpperBound) -> usize {
+    let Some(reached) = upper.reached.filter(|&reached| reached < 0.0) else {
+        return 2;
     };
-    let middle = 0.5 * low + 0.5 * high;
-    if !(low < middle && middle < high) {
-        return Err(judged.worst);
-    }
-    let mut halves = [[low, middle], [middle, high]].map(|ends| {
-        let mut elements = part.elements.clone();
-        elements[judged.cut] = (element, ends);
-        Part {
-            elements,
-            open: Vec::new(),
-            worst: judged.worst,
-            number: 0,
-        }
-    });
-    for (case, at) in left {
-        let split = Split::Input {
-            element: element as u32,
-            at: middle,
-        };
-        for (half, at) in halves.iter_mut().zip(trees[case].split(at, split)) {
-            half.open.push((case, at));
-        }
-    }
-    Ok(halves.into())
+    let enough = 1.2 * ((upper.value - reached) / -reached).sqrt();
+    // What is no number becomes the least.
+    (enough.ceil().min(PIECES as f64) as usize).max(2)
 }
 
 /// Splits a tree until every position stands alone; the place of each, by number.
@@ -365,246 +423,4 @@ fn widest(moving: &[(usize, [f64; 2])], slopes: &[f64]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::time::Instant;
-
-    use deepconcolic_check::{
-        Certificate, Entry, Expectation, Rejection, Tree, cases, check, meets, sha256,
-    };
-    use deepconcolic_language::{Requirement, RequirementFile, Signature};
-    use deepconcolic_network::ops::{Dense, Elementwise, MaxPool, Relu, View, Window};
-    use deepconcolic_network::{NetworkBuilder, Shape};
-    use deepconcolic_testing::Random;
-
-    use super::*;
-    use crate::ascent::Steps;
-
-    const INPUTS: usize = 6;
-
-    /// Two layers of Relus with a maximum between them and two outputs.
-    fn network(seed: u64) -> Network {
-        let mut random = Random::new(seed);
-        let mut numbers = |count: usize| -> Vec<f64> {
-            let list = random.list(count, -1.0, 1.0);
-            list.iter().map(|&x| f64::from(x as f32)).collect()
-        };
-        let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, INPUTS]).unwrap());
-        let dense = Dense::new(INPUTS, 16, numbers(16 * INPUTS), numbers(16)).unwrap();
-        let x = builder.add(dense, &[x], "").unwrap();
-        let x = builder.add(Elementwise::new(Relu), &[x], "r").unwrap();
-        let image = View::new(Shape::new([1, 4, 4, 1]).unwrap());
-        let x = builder.add(image, &[x], "").unwrap();
-        let mut window = Window::new([2, 2]);
-        window.strides = [2, 2];
-        let pool = MaxPool::new(&window, [4, 4, 1]).unwrap();
-        let x = builder.add(pool, &[x], "m").unwrap();
-        let flat = View::new(Shape::new([1, 4]).unwrap());
-        let x = builder.add(flat, &[x], "").unwrap();
-        let dense = Dense::new(4, 5, numbers(20), numbers(5)).unwrap();
-        let x = builder.add(dense, &[x], "").unwrap();
-        let x = builder.add(Elementwise::new(Relu), &[x], "s").unwrap();
-        let x = builder
-            .add(Dense::new(5, 2, numbers(10), numbers(2)).unwrap(), &[x], "")
-            .unwrap();
-        builder.finish(&[("y", x)], 0).unwrap()
-    }
-
-    fn region(seed: u64, channels: usize) -> Region {
-        let centre = Random::new(seed + 1000).list(INPUTS, -1.0, 1.0);
-        Region {
-            lower: vec![-1.0; INPUTS],
-            upper: vec![1.0; INPUTS],
-            changes: Some(Changes {
-                centre: centre.iter().map(|&c| f64::from(c as f32)).collect(),
-                positions: (0..INPUTS).map(|e| (e / channels) as u32).collect(),
-                allowed: 1,
-            }),
-        }
-    }
-
-    fn difference(network: &Network, input: &[f32]) -> f64 {
-        let y = network.logits(input);
-        f64::from(y[0]) - f64::from(y[1])
-    }
-
-    /// The largest difference of the outputs on a grid over every position.
-    fn largest(network: &Network, region: &Region, channels: usize) -> f64 {
-        let centre = &region.changes.as_ref().unwrap().centre;
-        let centre: Vec<f32> = centre.iter().map(|&c| c as f32).collect();
-        let steps: usize = if channels == 1 { 2000 } else { 60 };
-        let mut best = f64::NEG_INFINITY;
-        for position in 0..INPUTS / channels {
-            for number in 0..(steps + 1).pow(channels as u32) {
-                let (mut input, mut rest) = (centre.clone(), number);
-                for x in &mut input[position * channels..(position + 1) * channels] {
-                    *x = -1.0 + 2.0 * (rest % (steps + 1)) as f32 / steps as f32;
-                    rest /= steps + 1;
-                }
-                best = best.max(difference(network, &input));
-            }
-        }
-        best
-    }
-
-    fn requirement(network: &Network, threshold: f64) -> Requirement {
-        // Two alternatives, of which the second is out of reach.
-        let text = format!(
-            "exists x: v[x][4,0] - v[x][4,1] >= {threshold} or v[x][4,0] - v[x][4,1] >= {}",
-            threshold + 100.0
-        );
-        let set = RequirementFile::parse(&text).unwrap();
-        let set = set.resolve(&Signature::of(network)).unwrap();
-        set.get(0).unwrap()
-    }
-
-    fn answer(
-        network: &Network,
-        region: &Region,
-        asked: &Requirement,
-        deadline: Option<Instant>,
-    ) -> Answer {
-        let alternatives = cases(asked, network, region).unwrap();
-        let all: Vec<&Case> = alternatives.iter().collect();
-        let problem = problem(network, &all, Until::NEVER)
-            .unwrap()
-            .expect("one position");
-        let spent = AtomicUsize::new(0);
-        let effort = Effort {
-            nodes: 1000,
-            below: Steps {
-                maximum: 1,
-                rate: 0.1,
-            },
-            until: Until {
-                deadline,
-                interrupt: None,
-            },
-            spent: &spent,
-        };
-        let confirm = |_: usize, point: &[f64]| {
-            let input: Vec<f32> = point.iter().map(|&x| x as f32).collect();
-            meets(network, &asked.goal(), &input).then_some(input)
-        };
-        refute(&problem, &all, &effort, &confirm)
-    }
-
-    fn judged(
-        network: &Network,
-        region: &Region,
-        asked: &Requirement,
-        proofs: Vec<Proof>,
-    ) -> Result<(), Rejection> {
-        let certificate = Certificate {
-            model: sha256(b"model"),
-            regions: vec![region.clone()],
-            entries: vec![Entry {
-                requirement: asked.to_string(),
-                proofs: vec![proofs],
-            }],
-        };
-        let bytes = certificate.to_bytes(network);
-        let again = Certificate::from_bytes(&bytes, network)?;
-        assert_eq!(again, certificate);
-        let expectation = Expectation {
-            model: &sha256(b"model"),
-            regions: None,
-            requirements: None,
-        };
-        check(network, &again, &expectation).map(|_| ())
-    }
-
-    #[test]
-    fn one_changed_position_is_refuted_above_what_a_grid_reaches_and_found_below() {
-        for (seed, channels) in (0..12).map(|s| (s, 1)).chain((12..16).map(|s| (s, 2))) {
-            let (network, region) = (network(seed), region(seed, channels));
-            let top = largest(&network, &region, channels);
-            let above = requirement(&network, top + if channels == 1 { 1e-3 } else { 0.05 });
-            let Answer::Refuted(proofs) = answer(&network, &region, &above, None) else {
-                panic!("case {seed}: not refuted above {top}");
-            };
-            let verdict = judged(&network, &region, &above, proofs.clone());
-            assert_eq!(verdict, Ok(()), "case {seed}");
-            // The same trees show nothing of a difference that is reached.
-            let below = requirement(&network, top - 1e-3);
-            assert!(
-                judged(&network, &region, &below, proofs).is_err(),
-                "case {seed}"
-            );
-            match answer(&network, &region, &below, None) {
-                Answer::Witness(input) => {
-                    assert!(region.has(&input), "case {seed}");
-                    assert!(difference(&network, &input) >= top - 1.1e-3, "case {seed}");
-                }
-                Answer::Open(_) => {}
-                Answer::Refuted(_) => panic!("case {seed}: refuted below {top}"),
-            }
-        }
-    }
-
-    #[test]
-    fn trees_that_leave_a_position_out_are_rejected() {
-        let (network, region) = (network(3), region(3, 1));
-        let top = largest(&network, &region, 1);
-        let asked = requirement(&network, top + 1e-3);
-        let Answer::Refuted(proofs) = answer(&network, &region, &asked, None) else {
-            panic!("not refuted above {top}");
-        };
-        let leaf = |tree: &Tree| matches!(tree, Tree::Forward(_));
-        let edit = |edit: &dyn Fn(&mut Proof)| {
-            let mut proofs = proofs.clone();
-            edit(&mut proofs[0]);
-            judged(&network, &region, &asked, proofs)
-        };
-        assert!(edit(&|proof| drop(proof.pop())).is_err());
-        // All positions at once move more inputs than lines go forward from.
-        assert!(edit(&|proof| proof.retain(leaf)).is_err());
-        assert!(edit(&|proof| *proof = vec![Tree::Forward(vec![(0, 1.0)])]).is_err());
-        let first = |factors: Vec<(u32, f32)>| {
-            edit(&|proof| {
-                let at = proof.iter().position(leaf).unwrap();
-                proof[at] = Tree::Forward(factors.clone());
-            })
-        };
-        assert!(first(vec![(7, 1.0)]).is_err());
-        assert!(first(vec![(0, -1.0)]).is_err());
-        assert!(first(vec![]).is_err());
-        assert_eq!(first(vec![(0, 1.0)]), Ok(()));
-        assert!(
-            edit(&|proof| {
-                let at = proof.iter().position(leaf).unwrap();
-                proof[at] = Tree::Leaf(deepconcolic_check::Leaf::default());
-            })
-            .is_err()
-        );
-    }
-
-    #[test]
-    fn small_networks_and_more_changes_are_left_to_others() {
-        let (network, mut region) = (network(3), region(3, 1));
-        let asked = requirement(&network, 50.0);
-        let is_taken = |region: &Region| {
-            let alternatives = cases(&asked, &network, region).unwrap();
-            let all: Vec<&Case> = alternatives.iter().collect();
-            applies(&network, &all, Until::NEVER)
-        };
-        assert_eq!(is_taken(&region), Ok(false));
-        region.changes.as_mut().unwrap().allowed = 2;
-        let alternatives = cases(&asked, &network, &region).unwrap();
-        let all: Vec<&Case> = alternatives.iter().collect();
-        assert!(problem(&network, &all, Until::NEVER).unwrap().is_none());
-        assert_eq!(
-            ForwardProblem::exceeds(&network, &all, 10, Until::NEVER),
-            Ok(true)
-        );
-    }
-
-    #[test]
-    fn a_deadline_that_is_over_leaves_the_question_open() {
-        let (network, region) = (network(3), region(3, 1));
-        let asked = requirement(&network, 50.0);
-        let over = Some(Instant::now());
-        let answer = answer(&network, &region, &asked, over);
-        assert!(matches!(answer, Answer::Open(_)));
-    }
-}
+mod tests;

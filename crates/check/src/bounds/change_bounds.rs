@@ -68,22 +68,40 @@ impl Columns {
     }
 }
 
+/// An enclosure of every variable of a cone, given the values of its inputs at the centre.
+pub(crate) fn at_centre(cone: &Cone, centre: &[f64], reach: &Magnitudes) -> Vec<[f64; 2]> {
+    let mut values = vec![[0.0; 2]; cone.variables];
+    for (value, &c) in values.iter_mut().zip(centre) {
+        *value = [c; 2];
+    }
+    for step in &cone.steps {
+        match step {
+            Step::Sums(sums) => {
+                for k in 0..sums.len() {
+                    values[sums.first + k] = reach.interval(sums, k, |v| values[v]);
+                }
+            }
+            Step::Curves(curves) => {
+                for (k, &input) in curves.inputs.iter().enumerate() {
+                    let [l, u] = values[input as usize];
+                    values[curves.first + k] = range(&curves.parts, l, u);
+                }
+            }
+        }
+    }
+    values
+}
+
 impl AtCentre {
     /// `centre` has the values of the cone's inputs; it lies in the region that the magnitudes are of.
     pub fn of(cone: &Cone, centre: &[f64], reach: &Magnitudes) -> Self {
-        let mut values = vec![[0.0; 2]; cone.variables];
-        for (value, &c) in values.iter_mut().zip(centre) {
-            *value = [c; 2];
-        }
+        let values = at_centre(cone, centre, reach);
         let mut columns = Vec::with_capacity(cone.steps.len());
         let mut reads = vec![0u32; cone.variables];
         let mut readers = vec![None; cone.variables];
         for (at, step) in cone.steps.iter().enumerate() {
             match step {
                 Step::Sums(sums) => {
-                    for k in 0..sums.len() {
-                        values[sums.first + k] = reach.interval(sums, k, |v| values[v]);
-                    }
                     for &variable in &sums.from {
                         reads[variable as usize] += 1;
                     }
@@ -91,8 +109,6 @@ impl AtCentre {
                 }
                 Step::Curves(curves) => {
                     for (k, &input) in curves.inputs.iter().enumerate() {
-                        let [l, u] = values[input as usize];
-                        values[curves.first + k] = range(&curves.parts, l, u);
                         reads[input as usize] += 1;
                         if let Some(Step::Sums(sums)) = before(cone, at)
                             && input as usize >= sums.first

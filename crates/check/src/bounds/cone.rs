@@ -4,6 +4,7 @@
 //! below 0 differs from element to element is `max(x, 0)` and so much of `x - max(x, 0)`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use deepconcolic_network::{AffineRow, Element, Network, Origin, Plain, Span, StraightPart};
@@ -83,6 +84,17 @@ pub(crate) struct Curves {
     pub parts: Arc<[StraightPart]>,
 }
 
+/// Variables that are the largest or the smallest of earlier ones, as which a chain of comparisons is spelled out.
+#[derive(Debug)]
+pub(crate) struct Extremes {
+    /// The steps of the chain, of which the last has these variables as its sums.
+    pub steps: Range<usize>,
+    /// The largest with 1, the smallest with -1.
+    pub sign: f64,
+    /// For each variable, what it is the largest or smallest of.
+    pub members: Vec<Vec<usize>>,
+}
+
 #[derive(Debug)]
 pub(crate) enum Step {
     Sums(Sums),
@@ -96,6 +108,8 @@ pub(crate) struct Cone {
     pub inputs: Vec<usize>,
     pub variables: usize,
     pub steps: Vec<Step>,
+    /// Chains among the steps, in order.
+    pub extremes: Vec<Extremes>,
     /// The name of each unit.
     pub units: Vec<Unit>,
     /// The variables of the elements asked for, in the order asked.
@@ -191,6 +205,7 @@ impl Cone {
                 inputs: Vec::new(),
                 variables: 0,
                 steps: Vec::new(),
+                extremes: Vec::new(),
                 units: Vec::new(),
                 targets: Vec::new(),
             },
@@ -353,6 +368,7 @@ impl Builder<'_> {
 
     /// The largest with sign 1, the smallest with -1.
     fn extreme(&mut self, node: usize, elements: &[usize], sign: f64) -> Result<(), Unsupported> {
+        let start = self.cone.steps.len();
         // For each output, its members and what the comparisons so far let through.
         let mut chains: Vec<(usize, Vec<usize>, Vec<usize>)> = elements
             .iter()
@@ -388,7 +404,13 @@ impl Builder<'_> {
             let gates = gates.iter().map(|&gate| (gate, sign));
             sums.push([(members[0], 1.0)].into_iter().chain(gates), 0.0);
         }
-        self.sums(sums)
+        self.sums(sums)?;
+        self.cone.extremes.push(Extremes {
+            steps: start..self.cone.steps.len(),
+            sign,
+            members: chains.into_iter().map(|(_, members, _)| members).collect(),
+        });
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod executions;
 mod forward;
+mod interpolation;
 mod leaves;
 mod units;
 

@@ -17,6 +17,7 @@ use crate::bounds::backward::{Magnitudes, lowered};
 use crate::bounds::change_bounds::AtCentre;
 use crate::bounds::cone::{Cone, Curves, Step, Sums};
 use crate::bounds::lines::{RelaxationLine, lines};
+use crate::bounds::spelled::Spelled;
 
 /// Most inputs that move.
 pub(crate) const MAX_MOVING: usize = 3;
@@ -42,9 +43,6 @@ pub(crate) struct ForwardBounds<'a> {
     moving: Vec<u32>,
     /// How far each moving input goes from its middle.
     radius: [f64; MAX_MOVING],
-    /// Coefficients of a sum of conditions, and which are not 0.
-    coefficients: Vec<f64>,
-    occurring: Vec<u32>,
 }
 
 impl<'a> ForwardBounds<'a> {
@@ -59,8 +57,6 @@ impl<'a> ForwardBounds<'a> {
             part: 0,
             moving: Vec::new(),
             radius: [0.0; MAX_MOVING],
-            coefficients: vec![0.0; cone.variables],
-            occurring: Vec::new(),
         }
     }
 
@@ -205,64 +201,28 @@ impl<'a> ForwardBounds<'a> {
     }
 
     /// An upper bound of a sum of variables and a number over the part, and the coefficients of the line that it
-    /// is the largest value of. Sums are spelled out, so that what two of them have in common is counted once.
-    pub fn upper(&mut self, terms: &[(usize, f64)], constant: f64) -> (f64, [f64; MAX_MOVING]) {
-        let (mut sum, mut mass, mut count) = ([0.0; 4], constant.abs(), 16.0);
-        sum[0] = constant;
-        for &(variable, weight) in terms {
-            let spelled = self.cone.steps.iter().find_map(|step| match step {
-                Step::Sums(sums) if (sums.first..sums.first + sums.len()).contains(&variable) => {
-                    Some((sums, variable - sums.first))
-                }
-                _ => None,
-            });
-            match spelled {
-                Some((sums, k)) => {
-                    sum[0] += weight * sums.constants[k];
-                    mass += (weight * sums.constants[k]).abs();
-                    for (variable, own) in sums.terms(k) {
-                        mass += self.add(variable, weight * own);
-                        count += 4.0;
-                    }
-                }
-                None => mass += self.add(variable, weight),
-            }
-            count += 4.0;
-        }
-        for &variable in &self.occurring {
-            let variable = variable as usize;
-            let weight = std::mem::take(&mut self.coefficients[variable]);
-            let line = if self.seen[variable] != self.part {
-                let [least, largest] = self.centre.values[variable];
-                [if weight < 0.0 { least } else { largest }, 0.0, 0.0, 0.0]
+    /// is the largest value of.
+    pub fn upper(&self, spelled: &Spelled) -> (f64, [f64; MAX_MOVING]) {
+        let mut sum = [spelled.constant, 0.0, 0.0, 0.0];
+        let mut mass = spelled.constants;
+        for &(variable, weight, size) in &spelled.terms {
+            let [least, largest] = self.centre.values[variable];
+            let (line, magnitude) = if !self.is_moving(variable) {
+                let end = if weight < 0.0 { least } else { largest };
+                ([end, 0.0, 0.0, 0.0], least.abs().max(largest.abs()))
             } else if weight < 0.0 {
-                self.low[variable]
+                (self.low[variable], self.mass[variable])
             } else {
-                self.high[variable]
+                (self.high[variable], self.mass[variable])
             };
             for (sum, number) in sum.iter_mut().zip(line) {
                 *sum += weight * number;
             }
+            mass += size * magnitude;
         }
-        self.occurring.clear();
         let largest = sum[0] + self.swing(&sum);
-        let bound = -lowered(-largest, mass, count);
+        let bound = -lowered(-largest, mass, 16.0 + 4.0 * spelled.count);
         (bound, [sum[1], sum[2], sum[3]])
-    }
-
-    /// Adds to a coefficient; the magnitude of what that adds to the sum.
-    fn add(&mut self, variable: usize, weight: f64) -> f64 {
-        if self.coefficients[variable] == 0.0 {
-            self.occurring.push(variable as u32);
-        }
-        self.coefficients[variable] += weight;
-        let size = if self.is_moving(variable) {
-            self.mass[variable]
-        } else {
-            let [least, largest] = self.centre.values[variable];
-            least.abs().max(largest.abs())
-        };
-        weight.abs() * size
     }
 }
 

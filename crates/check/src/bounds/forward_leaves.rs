@@ -1,18 +1,23 @@
-//! Trees whose leaves are bounded by lines that go forward ([`crate::bounds::forward`]). All alternatives of a
+//! Trees whose leaves are bounded by what goes forward from the inputs that move there: by interpolation where that is one
+//! ([`crate::bounds::interpolation`]), else by lines ([`crate::bounds::forward`]). All alternatives of a
 //! region are judged together: leaves of the same part share its bounds, and no bounds over the whole region are
 //! needed, which cost most on large networks.
+
+use std::sync::OnceLock;
 
 use deepconcolic_network::{Element, Network};
 use rayon::prelude::*;
 
 use crate::accepted::Bound;
 use crate::bounds::backward::Magnitudes;
-use crate::bounds::change_bounds::AtCentre;
+use crate::bounds::change_bounds::{AtCentre, at_centre};
 use crate::bounds::changes::{Choice, Limits};
 use crate::bounds::cone::Cone;
 use crate::bounds::float::{self, up};
 use crate::bounds::forward::{ForwardBounds, MAX_MOVING, Moving, magnitudes};
+use crate::bounds::interpolation::{Interpolation, PARTS, StandingStill};
 use crate::bounds::leaf::second_halves;
+use crate::bounds::spelled::Spelled;
 use crate::certificate::{Changes, Proof, Region, Split, Tree};
 use crate::error::Unsupported;
 use crate::question::{Atom, Case};
@@ -20,13 +25,12 @@ use crate::until::Until;
 
 /// Most coefficients of a network that is spelled out for this: each takes some 30 bytes.
 const MAX_TERMS: usize = 1 << 24;
-/// Parts that a thread takes up at a time.
-const TAKEN: usize = 16;
+/// Lots of parts that a thread takes up at a time.
+const TAKEN: usize = 4;
 
 /// A condition `sum of terms + constant >= 0` over variables of the cone.
 struct Condition {
-    terms: Vec<(usize, f64)>,
-    constant: f64,
+    sum: Spelled,
     /// How far executions can be from real values.
     margin: f64,
 }
@@ -34,17 +38,36 @@ struct Condition {
 /// The alternatives of a question over a region that limits changes, ready for bounds by lines that go forward.
 pub struct ForwardProblem {
     cone: Cone,
-    centre: AtCentre,
+    region: Region,
     changes: Changes,
+    /// How large variables can get.
+    reach: Magnitudes,
+    /// What stands still, for interpolation and for lines.
+    still: OnceLock<StandingStill>,
+    centre: OnceLock<AtCentre>,
     ends: Vec<[f64; 2]>,
     /// The conditions of each alternative.
     cases: Vec<Vec<Condition>>,
 }
 
-/// One part at a time of a [`ForwardProblem`].
+/// Parts of a [`ForwardProblem`], few at a time.
 pub struct ForwardPart<'a> {
     problem: &'a ForwardProblem,
-    bounds: ForwardBounds<'a>,
+    lines: Option<ForwardBounds<'a>>,
+    interpolation: Option<Interpolation<'a>>,
+    /// Whether the parts at hand are bounded by interpolation.
+    interpolates: bool,
+}
+
+/// An upper bound of weighted conditions over a part.
+#[derive(Clone, Copy, Debug)]
+pub struct UpperBound {
+    /// The bound.
+    pub value: f64,
+    /// How it changes with each of the elements that move.
+    pub slopes: [f64; MAX_MOVING],
+    /// The value at an end of the part, where bounds tell.
+    pub reached: Option<f64>,
 }
 
 /// A leaf with the box of its part.
@@ -59,6 +82,11 @@ impl LeafAt<'_> {
     fn key(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         let bits = |&(input, [low, high]): &Moving| (input, low.to_bits(), high.to_bits());
         self.moving.iter().map(bits)
+    }
+
+    /// The inputs that move.
+    fn inputs(&self) -> impl Iterator<Item = u32> {
+        self.moving.iter().map(|&(input, _)| input)
     }
 }
 
@@ -90,29 +118,28 @@ impl ForwardProblem {
         let targets = targets(network, cases);
         let cone = Cone::of_at_most(network, &targets, MAX_TERMS, until)?;
         let reach: Magnitudes = magnitudes(&cone, region);
-        let centre: Vec<f64> = cone.inputs.iter().map(|&e| changes.centre[e]).collect();
-        let centre = AtCentre::of(&cone, &centre, &reach);
         let ends = |&e: &usize| [region.lower[e], region.upper[e]];
         let ends = cone.inputs.iter().map(ends).collect();
         let mut margins = float::margins(&cone, &reach, &atoms).into_iter();
         let mut variables = cone.targets.iter();
-        let mut condition = |atom: &Atom| Condition {
-            terms: atom
-                .terms
-                .iter()
-                .zip(variables.by_ref())
-                .map(|(term, &variable)| (variable, term.weight))
-                .collect(),
-            constant: atom.constant,
-            margin: margins.next().unwrap_or(f64::INFINITY),
+        let mut condition = |atom: &Atom| {
+            let terms = atom.terms.iter().zip(variables.by_ref());
+            let terms: Vec<(usize, f64)> = terms.map(|(term, &v)| (v, term.weight)).collect();
+            Condition {
+                sum: Spelled::of(&cone, &terms, atom.constant),
+                margin: margins.next().unwrap_or(f64::INFINITY),
+            }
         };
         let cases = cases
             .iter()
             .map(|case| case.atoms.iter().map(&mut condition).collect())
             .collect();
         Ok(Self {
+            region: region.clone(),
+            reach,
+            still: OnceLock::new(),
+            centre: OnceLock::new(),
             cone,
-            centre,
             changes: changes.clone(),
             ends,
             cases,
@@ -128,8 +155,28 @@ impl ForwardProblem {
     pub fn part(&self) -> ForwardPart<'_> {
         ForwardPart {
             problem: self,
-            bounds: ForwardBounds::new(&self.cone, &self.centre),
+            lines: None,
+            interpolation: None,
+            interpolates: false,
         }
+    }
+
+    /// The values of the inputs that matter at the centre.
+    fn inputs(&self) -> Vec<f64> {
+        let inputs = self.cone.inputs.iter();
+        inputs.map(|&e| self.changes.centre[e]).collect()
+    }
+
+    fn still(&self) -> &StandingStill {
+        self.still.get_or_init(|| {
+            let values = at_centre(&self.cone, &self.inputs(), &self.reach);
+            StandingStill::of(&self.cone, &self.region, &values)
+        })
+    }
+
+    fn centre(&self) -> &AtCentre {
+        self.centre
+            .get_or_init(|| AtCentre::of(&self.cone, &self.inputs(), &self.reach))
     }
 
     /// For each alternative with its tree, the largest value of its weighted conditions over all leaves, or what
@@ -145,16 +192,20 @@ impl ForwardProblem {
         }
         leaves.sort_by(|a: &LeafAt<'_>, b: &LeafAt<'_>| a.key().cmp(b.key()));
         let parts: Vec<&[LeafAt<'_>]> = leaves.chunk_by(|a, b| a.key().eq(b.key())).collect();
-        let bounds: Vec<Vec<(usize, Result<Bound, String>)>> = parts
+        let together: Vec<&[&[LeafAt<'_>]]> = parts
+            .chunk_by(|a, b| a[0].inputs().eq(b[0].inputs()))
+            .flat_map(|parts| parts.chunks(PARTS))
+            .collect();
+        let bounds: Vec<Vec<(usize, Result<Bound, String>)>> = together
             .par_chunks(TAKEN)
             .map_init(
                 || self.part(),
                 |part, chunk| {
-                    let each = chunk.iter().flat_map(|leaves| {
+                    let each = chunk.iter().flat_map(|parts| {
                         if until.is_over() {
-                            ForwardPart::give_up(leaves)
+                            ForwardPart::give_up(parts)
                         } else {
-                            part.judge(leaves)
+                            part.judge(parts)
                         }
                     });
                     each.collect()
@@ -248,69 +299,120 @@ fn targets(network: &Network, cases: &[&Case]) -> Vec<Element> {
 }
 
 impl ForwardPart<'_> {
-    /// Moves to the part in which these input elements move between their ends, at most three of them, and all
-    /// others stand at the centre. False if there are more, or one does not matter.
-    pub fn enter(&mut self, elements: &[(usize, [f64; 2])]) -> bool {
+    /// Moves to parts in each of which the same input elements move between their ends, at most three of them, and all others
+    /// stand at the centre. How many of the parts, from the first on, are then at hand: none if more elements move, or one
+    /// does not matter.
+    pub fn enter(&mut self, parts: &[&[(usize, [f64; 2])]]) -> usize {
         let inputs = &self.problem.cone.inputs;
         let place = |&(element, ends): &(usize, [f64; 2])| {
             let place = inputs.iter().position(|&e| e == element)?;
             Some((place as u32, ends))
         };
-        let moving: Option<Vec<Moving>> = elements.iter().map(place).collect();
-        let Some(moving) = moving.filter(|moving| moving.len() <= MAX_MOVING) else {
-            return false;
+        let Some(&first) = parts.first() else {
+            return 0;
         };
-        self.bounds.enter(&moving);
-        true
+        let moving: Option<Vec<Moving>> = first.iter().map(place).collect();
+        let Some(moving) = moving.filter(|moving| moving.len() <= MAX_MOVING) else {
+            return 0;
+        };
+        let &[(input, _)] = &moving[..] else {
+            self.enter_one(&moving);
+            return 1;
+        };
+        let alike = |part: &&&[(usize, [f64; 2])]| part.len() == 1 && part[0].0 == first[0].0;
+        let lanes = parts.iter().take(PARTS).take_while(alike);
+        let lanes: Vec<[f64; 2]> = lanes.map(|part| part[0].1).collect();
+        self.interpolate(input, &lanes);
+        lanes.len()
     }
 
-    /// An upper bound of the weighted conditions of an alternative over the part, and the coefficients of the
-    /// elements that move in the line that has it.
+    fn interpolate(&mut self, input: u32, parts: &[[f64; 2]]) {
+        let problem = self.problem;
+        self.interpolates = true;
+        self.interpolation
+            .get_or_insert_with(|| Interpolation::new(&problem.cone, problem.still()))
+            .enter(input as usize, parts);
+    }
+
+    /// Moves to one part in which any number of inputs but one move.
+    fn enter_one(&mut self, moving: &[Moving]) {
+        let problem = self.problem;
+        self.interpolates = false;
+        self.lines
+            .get_or_insert_with(|| ForwardBounds::new(&problem.cone, problem.centre()))
+            .enter(moving);
+    }
+
+    /// An upper bound of the weighted conditions of an alternative over one of the parts at hand, by its place among
+    /// those that were entered.
     pub fn upper(
-        &mut self,
+        &self,
+        part: usize,
         case: usize,
         factors: &[(u32, f32)],
-    ) -> Result<(f64, [f64; MAX_MOVING]), String> {
+    ) -> Result<UpperBound, String> {
         let conditions = &self.problem.cases[case];
-        let mut terms = Vec::new();
-        let mut constant = 0.0;
+        let mut weighted = Vec::with_capacity(factors.len());
         for &(condition, factor) in factors {
             let condition = conditions.get(condition as usize);
             let condition = condition.ok_or("a leaf names no condition")?;
             if !(factor > 0.0 && factor.is_finite()) {
                 return Err("a factor is not positive".into());
             }
-            let factor = f64::from(factor);
-            terms.extend(
-                condition
-                    .terms
-                    .iter()
-                    .map(|&(v, weight)| (v, factor * weight)),
-            );
-            constant += factor * condition.constant;
+            weighted.push((&condition.sum, f64::from(factor)));
         }
-        Ok(self.bounds.upper(&terms, constant))
+        let sum = Spelled::weighted(weighted);
+        let interpolation = self.interpolation.as_ref().filter(|_| self.interpolates);
+        if let Some(interpolation) = interpolation {
+            let (value, [first, last]) = interpolation.upper(part, &sum);
+            return Ok(UpperBound {
+                value,
+                slopes: [last - first, 0.0, 0.0],
+                reached: Some(first.max(last)),
+            });
+        }
+        let bounds = self.lines.as_ref().ok_or("no part is at hand")?;
+        let (value, slopes) = bounds.upper(&sum);
+        Ok(UpperBound {
+            value,
+            slopes,
+            reached: None,
+        })
     }
 
-    /// All leaves of one part.
-    fn judge(&mut self, leaves: &[LeafAt<'_>]) -> Vec<(usize, Result<Bound, String>)> {
-        if let Some(leaf) = leaves.first() {
-            self.bounds.enter(&leaf.moving);
+    /// All leaves of a few parts in which the same inputs move.
+    fn judge(&mut self, parts: &[&[LeafAt<'_>]]) -> Vec<(usize, Result<Bound, String>)> {
+        let mut found = Vec::new();
+        let ends: Vec<&[Moving]> = parts.iter().map(|leaves| &leaves[0].moving[..]).collect();
+        if let Some(&[(input, _)]) = ends.first() {
+            let lanes: Vec<[f64; 2]> = ends.iter().map(|moving| moving[0].1).collect();
+            self.interpolate(*input, &lanes);
+            for (lane, leaves) in parts.iter().enumerate() {
+                found.extend(leaves.iter().map(|leaf| self.judge_leaf(lane, leaf)));
+            }
+            return found;
         }
-        let each = leaves.iter().map(|leaf| {
-            let bound = self.upper(leaf.case, leaf.factors).map(|(value, _)| Bound {
-                value,
-                margin: self.margin(leaf),
-            });
-            (leaf.case, bound)
+        for (moving, leaves) in ends.iter().zip(parts) {
+            self.enter_one(moving);
+            found.extend(leaves.iter().map(|leaf| self.judge_leaf(0, leaf)));
+        }
+        found
+    }
+
+    fn judge_leaf(&self, part: usize, leaf: &LeafAt<'_>) -> (usize, Result<Bound, String>) {
+        let bound = self.upper(part, leaf.case, leaf.factors);
+        let bound = bound.map(|upper| Bound {
+            value: upper.value,
+            margin: self.margin(leaf),
         });
-        each.collect()
+        (leaf.case, bound)
     }
 
     /// Leaves that there was no time for.
-    fn give_up(leaves: &[LeafAt<'_>]) -> Vec<(usize, Result<Bound, String>)> {
+    fn give_up(parts: &[&[LeafAt<'_>]]) -> Vec<(usize, Result<Bound, String>)> {
+        let leaves = parts.iter().flat_map(|leaves| leaves.iter());
         let late = |leaf: &LeafAt<'_>| (leaf.case, Err("time was up".to_owned()));
-        leaves.iter().map(late).collect()
+        leaves.map(late).collect()
     }
 
     /// How far the weighted conditions, read off an execution, can be from their real values.

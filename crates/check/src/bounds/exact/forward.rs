@@ -5,6 +5,7 @@ use deepconcolic_testing::Random;
 use super::{CASES, Case, Exact, case, exact, is_above};
 use crate::bounds::change_bounds::AtCentre;
 use crate::bounds::forward::{ForwardBounds, Moving, magnitudes};
+use crate::bounds::spelled::Spelled;
 
 /// A centre in the box, and some inputs that move in a part of their range; the others stand at the centre.
 fn part(case: &Case, random: &mut Random) -> (Vec<f64>, Vec<Moving>) {
@@ -44,7 +45,8 @@ fn lines_that_go_forward_hold_exactly() {
             let values = case.values(&input);
             for (variable, value) in values.iter().enumerate() {
                 for sign in [1.0, -1.0] {
-                    let (upper, _) = bounds.upper(&[(variable, sign)], 0.0);
+                    let (upper, _) =
+                        bounds.upper(&Spelled::of(&case.cone, &[(variable, sign)], 0.0));
                     assert!(
                         is_above(upper, &(exact(sign) * value)),
                         "case {seed}, variable {variable}"
@@ -53,7 +55,7 @@ fn lines_that_go_forward_hold_exactly() {
                 }
             }
             let [a, b] = [case.cone.targets[0], case.cone.targets[1]];
-            let (upper, _) = bounds.upper(&[(a, 0.75), (b, -1.25)], 0.1);
+            let (upper, _) = bounds.upper(&Spelled::of(&case.cone, &[(a, 0.75), (b, -1.25)], 0.1));
             let value = exact(0.75) * &values[a] - exact(1.25) * &values[b] + exact(0.1);
             assert!(is_above(upper, &value), "case {seed}");
         }
@@ -78,7 +80,11 @@ fn lines_that_go_forward_close_in_on_the_network_where_parts_are_small() {
             input[at as usize] = exact(x);
         }
         let value = &case.values(&input)[case.cone.targets[0]];
-        let (upper, _) = bounds.upper(&[(case.cone.targets[0], 1.0)], 0.0);
+        let (upper, _) = bounds.upper(&Spelled::of(
+            &case.cone,
+            &[(case.cone.targets[0], 1.0)],
+            0.0,
+        ));
         let size = reach.size[case.cone.targets[0]];
         narrow += usize::from(exact(upper - 1e-9 * size) <= *value);
     }
