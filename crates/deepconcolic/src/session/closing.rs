@@ -19,7 +19,7 @@ const PICTURE: f64 = 6e-8;
 /// Most pictures that are drawn.
 const MAX_PICTURES: usize = 1000;
 /// Seconds that a neuron takes whose range of u is kept: written, read back, shown on the page of its layer.
-const NEURON: f64 = 6e-8;
+const NEURON: f64 = 9e-8;
 /// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
 const LEAST: f64 = 0.1;
 
