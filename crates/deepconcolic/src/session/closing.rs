@@ -16,6 +16,8 @@ const ROW: f64 = 6e-8;
 const VALUE: f64 = 6e-8;
 /// Seconds that a value of an adversarial test takes beside: it is drawn, and packed once more.
 const PICTURE: f64 = 6e-8;
+/// Seconds that the file of a picture takes, however small it is.
+const FILE: f64 = 2e-4;
 /// Most pictures that are drawn.
 const MAX_PICTURES: usize = 1000;
 /// Seconds that a neuron takes whose range of u is kept: written, read back, shown on the page of its layer.
@@ -109,6 +111,7 @@ impl Closing {
             + ROW * self.rows as f64
             + NEURON * self.neurons as f64
             + values * self.elements as f64
+            + FILE * pictures as f64
     }
 }
 
