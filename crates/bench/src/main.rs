@@ -3,6 +3,7 @@
 //! paper's, `-- symbolic` the engines that search by linear programs,
 //! `-- proofs` verdicts beside those of other tools, `-- lipschitz` how steep networks are near images,
 //! `-- growth` what work costs as it grows, `-- limits` whether runs end with their budgets,
+//! `-- threads` what a second thread brings,
 //! `-- stages` what each stage reaches of the machine, `-- ratchet` figures that must not get worse.
 //!
 //! What is printed are ratios of one run, both sides interleaved; a time on its own says more of the
@@ -35,6 +36,7 @@ mod speed;
 mod stages;
 mod subject;
 mod symbolic;
+mod threads;
 mod timing;
 mod venv;
 mod verdict;
@@ -78,6 +80,8 @@ enum Command {
     Time(timing::Timing),
     /// Whether runs end with their budgets: asked and taken, for every criterion.
     Limits(Limits),
+    /// How many times as fast two threads are as one.
+    Threads(Threads),
     /// What each stage of the work reaches of bare forward passes and of the core's peak, and where time goes.
     Stages(Stages),
     /// Compares figures with those kept in the tree, and fails when one is worse.
@@ -109,6 +113,25 @@ impl Limits {
             named: &self.named,
         };
         Ok(verdict::summarise(&limits::run(&shelf, &plan)?))
+    }
+}
+
+#[derive(Args)]
+struct Threads {
+    /// Folders with models, instead of those beside the project.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    models: Vec<PathBuf>,
+    /// Only work (coverage, ssc, proofs) whose name contains this text.
+    #[arg(long, default_value = "")]
+    named: String,
+}
+
+impl Threads {
+    /// Whether all targets were met.
+    fn run(self) -> Result<bool, BenchError> {
+        println!("kernels: {}; cores: {}", f32::kernel().name, cores());
+        let verdicts = threads::run(&Shelf::new(self.models), &self.named)?;
+        Ok(verdict::summarise(&verdicts))
     }
 }
 
@@ -641,6 +664,7 @@ fn main() -> ExitCode {
         Command::Growth(growth) => growth.run(),
         Command::Time(timing) => timing.run(),
         Command::Limits(limits) => limits.run(),
+        Command::Threads(threads) => threads.run(),
         Command::Stages(stages) => stages.run(),
         Command::Ratchet(ratchet) => ratchet.run(),
         Command::Reproduce(reproduce) => reproduce.run(),

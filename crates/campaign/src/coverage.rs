@@ -92,13 +92,37 @@ pub fn measure_within(
     }
 }
 
-/// Shows a trace to all tallies, part by part: a layer of a large network is read from memory once and not by every
-/// family anew.
+/// Bytes of values, of all samples together, that every tally looks at before any goes on: they stay in the cache of a core
+/// beside what tallies hold of these neurons.
+const STRETCH: usize = 1 << 18;
+/// Neurons of a stretch are a multiple of this, so that tallies need not share words.
+const LEAST_STRETCH: usize = 1024;
+
+/// Shows a trace to all tallies, stretch by stretch of a layer: a layer of a large network is read from memory once and not
+/// by every family anew.
 fn observe_together(tallies: &mut [Box<dyn Tally + '_>], trace: &Trace<f32>) {
     let parts = tallies.iter().map(|tally| tally.parts()).max();
+    let values = STRETCH / size_of::<f32>() * rayon::current_num_threads();
+    let stretch = (values / trace.samples().max(1)).next_multiple_of(LEAST_STRETCH);
     for part in 0..parts.unwrap_or(0) {
+        let (mut whole, mut by_neurons) = (Vec::new(), Vec::new());
         for tally in tallies.iter_mut().filter(|tally| part < tally.parts()) {
+            match tally.neurons(part) {
+                Some(neurons) => by_neurons.push((neurons, tally)),
+                None => whole.push(tally),
+            }
+        }
+        for tally in whole {
             tally.observe_part(trace, part);
+        }
+        let most = by_neurons.iter().map(|(neurons, _)| *neurons).max();
+        for first in (0..most.unwrap_or(0)).step_by(stretch) {
+            for (neurons, tally) in &mut by_neurons {
+                if first < *neurons {
+                    let end = (*neurons).min(first + stretch);
+                    tally.observe_neurons(trace, part, first..end);
+                }
+            }
         }
     }
 }

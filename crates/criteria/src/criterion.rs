@@ -1,6 +1,8 @@
 //! What a criterion is: a name, and for a network a family of requirements that can be counted,
 //! named, printed, and measured over a suite without being spelled out.
 
+use std::ops::Range;
+
 use deepconcolic_geometry::{InputSpace, Together};
 use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Network, Point, Trace};
@@ -228,6 +230,18 @@ pub trait Tally: Send {
     /// Adds the tests of a trace as far as one part of it shows them; all parts together are [`Tally::observe`].
     fn observe_part(&mut self, trace: &Trace<f32>, _part: usize) {
         self.observe(trace);
+    }
+
+    /// Neurons of a part, where a part can be observed in stretches of neurons: a layer of a large network is more than a
+    /// cache holds.
+    fn neurons(&self, _part: usize) -> Option<usize> {
+        None
+    }
+
+    /// Adds the tests of a trace as far as some neurons of a part show them, from a multiple of 64 on. Stretches come in
+    /// the order of the neurons, from the first one on; all of them together are [`Tally::observe_part`].
+    fn observe_neurons(&mut self, trace: &Trace<f32>, part: usize, _neurons: Range<usize>) {
+        self.observe_part(trace, part);
     }
 
     /// Settles what needs the whole suite; nothing to do for one-input requirements. Two tests count

@@ -75,40 +75,88 @@ struct InSection {
     still: usize,
 }
 
+/// Where up to 64 neurons' ranges lie, and how values are placed in them.
+struct Ranges<'a> {
+    low: &'a [f32],
+    high: &'a [f32],
+    scales: &'a [f32],
+    /// How near an edge single precision cannot tell on which side a value is.
+    near: f32,
+    last: i32,
+}
+
+impl Ranges<'_> {
+    /// Where a value of a neuron lies: a section, [`OUTSIDE`], or [`LOOK`] where single precision is too near an edge.
+    /// Without branches, so that it runs on whole vectors.
+    #[inline(always)]
+    fn section(&self, (low, high, scale): (f32, f32, f32), u: f32) -> i32 {
+        // From 2^23 to 2^24 floats are whole numbers, also a little below 3/4 of the way: places below one half.
+        const SHIFT: f32 = 12_582_912.0;
+        let place = (u - low) * scale;
+        // Adding the shift leaves the nearest whole number in the low bits: a conversion that
+        // works on whole vectors. Half below is the floor, but for ties, which are edges.
+        let shifted = (place - 0.5) + SHIFT;
+        let whole = (shifted.to_bits() & 0x3f_ffff) as i32;
+        let rest = place - (shifted - SHIFT);
+        let sure = rest > self.near && rest < 1.0 - self.near && whole <= self.last;
+        // The ends are common (a dark corner gives every neuron its bias) and certain.
+        let inside = if low < u && u < high {
+            if sure { whole } else { LOOK }
+        } else if u == low {
+            0
+        } else {
+            self.last
+        };
+        if low <= u && u <= high {
+            inside
+        } else {
+            OUTSIDE
+        }
+    }
+
+    /// The ranges with values beside them.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn with<'u>(&self, u: &'u [f32]) -> impl Iterator<Item = ((f32, f32, f32), f32)> + use<'_, 'u> {
+        let ends = self.low.iter().zip(self.high).zip(self.scales);
+        ends.zip(u)
+            .map(|(((&low, &high), &scale), &u)| ((low, high, scale), u))
+    }
+}
+
 impl InSection {
-    /// Where up to 64 values lie, from one neuron on: a section, [`OUTSIDE`], or [`LOOK`] where single precision is
-    /// too near an edge. Without branches, so that it runs on whole vectors.
+    /// The ranges of neurons from one on.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
+    #[inline(always)]
+    fn ranges(&self, layer: usize, start: usize) -> Ranges<'_> {
+        let Sections { low, high, .. } = self.of_layer(layer);
+        Ranges {
+            low: &low[start..],
+            high: &high[start..],
+            scales: &self.scales[layer][start..],
+            // Four roundings lie between a place and its edges, each of 2^-24 of at most `count`.
+            near: (self.count as f32 * 5e-7).max(1e-5),
+            last: self.count as i32 - 1,
+        }
+    }
+
+    /// Where up to 64 values lie, from one neuron on.
+    #[expect(
+        clippy::inline_always,
+        reason = "only what is inlined is compiled for wide vectors"
+    )]
     #[inline(always)]
     fn sections_of(&self, layer: usize, start: usize, u: &[f32]) -> [i32; 64] {
-        const SHIFT: f32 = 8_388_608.0;
-        // Four roundings lie between a place and its edges, each of 2^-24 of at most `count`.
-        let near = (self.count as f32 * 5e-7).max(1e-5);
-        let Sections { low, high, .. } = self.of_layer(layer);
-        let last = self.count as i32 - 1;
-        let ends = low[start..].iter().zip(&high[start..]);
-        let scales = &self.scales[layer][start..];
+        let ranges = self.ranges(layer, start);
         let mut sections = [OUTSIDE; 64];
-        for (((s, &u), (&low, &high)), &scale) in sections.iter_mut().zip(u).zip(ends).zip(scales) {
-            let place = (u - low) * scale;
-            // Adding 2^23 leaves the nearest whole number in the low bits: a conversion that
-            // works on whole vectors. Half below is the floor, but for ties, which are edges.
-            let shifted = (place - 0.5) + SHIFT;
-            let whole = (shifted.to_bits() & 0x7f_ffff) as i32;
-            let rest = place - (shifted - SHIFT);
-            let sure = rest > near && rest < 1.0 - near && whole <= last;
-            // The ends are common (a dark corner gives every neuron its bias) and certain.
-            let inside = if low < u && u < high {
-                if sure { whole } else { LOOK }
-            } else if u == low {
-                0
-            } else {
-                last
-            };
-            *s = if low <= u && u <= high {
-                inside
-            } else {
-                OUTSIDE
-            };
+        for (s, (range, u)) in sections.iter_mut().zip(ranges.with(u)) {
+            *s = ranges.section(range, u);
         }
         sections
     }
@@ -200,16 +248,19 @@ impl Rule for InSection {
         for (At { layer, first, .. }, u) in samples {
             for (block, u) in u.chunks(64).enumerate() {
                 let start = first + block * 64;
-                let sections = self.sections_of(layer, start, u);
                 let visited = &mut visited[block * 64..][..64];
-                let mut unsure = false;
-                for (visited, &s) in visited.iter_mut().zip(&sections) {
+                let ranges = self.ranges(layer, start);
+                let mut lowest = 0;
+                for (visited, (range, u)) in visited.iter_mut().zip(ranges.with(u)) {
+                    let s = ranges.section(range, u);
                     *visited |= if s >= 0 { 1 << (s & 31) } else { 0 };
-                    unsure |= s == LOOK;
+                    lowest = s.min(lowest);
                 }
-                if unsure {
-                    for (i, (&u, visited)) in u.iter().zip(visited).enumerate() {
-                        if sections[i] == LOOK {
+                if lowest == LOOK {
+                    for (i, (visited, (range, u))) in
+                        visited.iter_mut().zip(ranges.with(u)).enumerate()
+                    {
+                        if ranges.section(range, u) == LOOK {
                             let s = self.of_layer(layer).of(start + i, u).unwrap_or(0);
                             *visited |= 1 << s;
                         }

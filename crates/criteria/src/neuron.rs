@@ -1,6 +1,8 @@
 //! Families with so many requirements for each neuron, measured one layer at a time: what nc, nbc,
 //! snac, kmnc and tknc share.
 
+use std::ops::Range;
+
 use deepconcolic_language::{Formula, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Point, Seed, Trace, ones, vectorised};
 use rayon::prelude::*;
@@ -237,6 +239,7 @@ impl<R: Rule> Family for NeuronFamily<R> {
         Box::new(NeuronTally {
             family: self,
             covered,
+            bars: Vec::new(),
         })
     }
 
@@ -422,6 +425,8 @@ impl<R: Rule> Guide for NeuronFamily<R> {
 struct NeuronTally<'a, R> {
     family: &'a NeuronFamily<R>,
     covered: Vec<BitSet>,
+    /// Of each sample of the part that is being observed, its [`Rule::bar`].
+    bars: Vec<f32>,
 }
 
 /// Neurons handled at a time, a multiple of 64: their state (16 KiB at most) stays in the nearest
@@ -433,6 +438,12 @@ fn block(each: usize) -> usize {
 
 /// Most neurons that are handled at a time.
 pub(super) const MAX_BLOCK: usize = 1024;
+
+impl<R: Rule> NeuronTally<'_, R> {
+    fn neurons_of(&self, group: usize) -> usize {
+        self.family.groups[group].slots() / self.family.rule.each().max(1)
+    }
+}
 
 impl<R: Rule> Tally for NeuronTally<'_, R> {
     fn observe(&mut self, trace: &Trace<f32>) {
@@ -446,25 +457,39 @@ impl<R: Rule> Tally for NeuronTally<'_, R> {
     }
 
     fn observe_part(&mut self, trace: &Trace<f32>, group: usize) {
+        let neurons = self.neurons_of(group);
+        self.observe_neurons(trace, group, 0..neurons);
+    }
+
+    fn neurons(&self, group: usize) -> Option<usize> {
+        Some(self.neurons_of(group))
+    }
+
+    fn observe_neurons(&mut self, trace: &Trace<f32>, group: usize, stretch: Range<usize>) {
         let rule = &self.family.rule;
         let layer = self.family.layers[group];
         let values = trace.get(self.family.point(group));
         let neurons = values.len() / trace.samples().max(1);
-        let bars: Vec<f32> = values
-            .par_chunks_exact(neurons.max(1))
-            .map(|row| rule.bar(row))
-            .collect();
+        if stretch.start == 0 {
+            let bars = values.par_chunks_exact(neurons.max(1));
+            self.bars = bars.map(|row| rule.bar(row)).collect();
+        }
+        let bars = &self.bars;
         let size = block(rule.each());
         let words = size / 64 * rule.each();
-        let blocks = self.covered[group].words_mut().par_chunks_mut(words);
+        let first_word = stretch.start / 64 * rule.each();
+        let end_word = stretch.end.div_ceil(64) * rule.each();
+        let covered = self.covered[group].words_mut();
+        let end_word = end_word.min(covered.len());
+        let blocks = covered[first_word..end_word].par_chunks_mut(words);
         blocks.enumerate().for_each(|(block, covered)| {
-            let first = block * size;
-            let samples = values.chunks_exact(neurons.max(1)).zip(&bars);
+            let first = stretch.start + block * size;
+            let samples = values.chunks_exact(neurons.max(1)).zip(bars);
             vectorised(
                 #[inline(always)]
                 || {
                     let samples = samples.map(|(row, &bar)| {
-                        let part = &row[first..neurons.min(first + size)];
+                        let part = &row[first..stretch.end.min(first + size)];
                         (At { layer, first, bar }, part)
                     });
                     rule.mark_samples(samples, covered);
@@ -475,5 +500,68 @@ impl<R: Rule> Tally for NeuronTally<'_, R> {
 
     fn covered(&self) -> &[BitSet] {
         &self.covered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_geometry::InputSpace;
+    use deepconcolic_network::ops::{Dense, Elementwise, Relu};
+    use deepconcolic_network::{Network, NetworkBuilder, Pass, Shape};
+
+    use super::*;
+    use crate::{ALL, Decision, Parameters, Profile, Selection};
+
+    /// One hidden layer of so many neurons, each with a slope and a bias of its own.
+    fn network(neurons: usize) -> Network {
+        let (mut builder, input) = NetworkBuilder::new("x", Shape::new([1, 1]).unwrap());
+        let slopes = (0..neurons).map(|n| (n * 37 % 101) as f64 / 50.0 - 1.0);
+        let biases = (0..neurons).map(|n| (n * 53 % 97) as f64 / 48.0 - 1.0);
+        let dense = Dense::new(1, neurons, slopes.collect(), biases.collect()).unwrap();
+        let u = builder.add(dense, &[input], "u").unwrap();
+        let v = builder.add(Elementwise::new(Relu), &[u], "v").unwrap();
+        let last = Dense::new(neurons, 2, vec![1.0; 2 * neurons], vec![0.0; 2]).unwrap();
+        let output = builder.add(last, &[v], "y").unwrap();
+        builder.finish(&[("y", output)], 0).unwrap()
+    }
+
+    #[test]
+    fn a_layer_observed_in_stretches_is_the_layer_observed_as_a_whole() {
+        let neurons = 2500;
+        let network = network(neurons);
+        let mut profile = Profile::new(&network);
+        let pass = Pass::keep(Profile::points(&network));
+        profile.observe(&network.forward(&[-0.5, 0.25], &pass));
+        let parameters = Parameters {
+            sections: 7,
+            ..Parameters::default()
+        };
+        let setting = Setting {
+            network: &network,
+            selection: &Selection::everything(&network),
+            parameters: &parameters,
+            decision: &Decision::shown(&network),
+            seeds: &[],
+            space: &InputSpace::default(),
+            profile: Some(&profile),
+        };
+        let names = ["nc", "nbc", "snac", "kmnc", "tknc"];
+        for criterion in ALL.iter().filter(|c| names.contains(&c.name())) {
+            let family = criterion.family(&setting).unwrap();
+            let pass = Pass::keep(family.points());
+            let trace = network.forward(&[-1.0, -0.2, 0.1, 0.9], &pass);
+            let mut whole = family.tally();
+            whole.observe(&trace);
+            assert!(whole.covered()[0].count() > 0, "{}", criterion.name());
+            for size in [64, 1024, 2048, 4096] {
+                let mut tally = family.tally();
+                assert_eq!(tally.neurons(0), Some(neurons));
+                for first in (0..neurons).step_by(size) {
+                    tally.observe_neurons(&trace, 0, first..neurons.min(first + size));
+                }
+                let name = criterion.name();
+                assert!(tally.covered() == whole.covered(), "{name}, {size} neurons");
+            }
+        }
     }
 }

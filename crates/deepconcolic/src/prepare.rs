@@ -8,7 +8,7 @@ use deepconcolic_campaign::{Choice, Inputs, Limits, Seeds, Strategy, first_seeds
 use deepconcolic_check::Digest;
 use deepconcolic_criteria::{Decision, Family, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
-use deepconcolic_formats::Loaded;
+use deepconcolic_formats::{LoadUntil, Loaded};
 use deepconcolic_geometry::{Domain, SearchSpace};
 use deepconcolic_network::Network;
 
@@ -17,6 +17,7 @@ use crate::event::Event;
 use crate::features::FeatureSettings;
 use crate::folder::{paths, profile_file, region_file};
 use crate::job::{Job, Radius, SeedRequest};
+use crate::model::GRACE;
 use crate::session::Timetable;
 use crate::settings::{
     DataNames, DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes,
@@ -73,12 +74,20 @@ pub(crate) struct Preparing<'a> {
     /// The time of this sitting.
     pub time: Timetable,
     /// Raised when the user wants an end.
-    pub interrupt: Option<&'a AtomicBool>,
+    pub interrupt: Option<&'a Arc<AtomicBool>>,
     /// The settings of the run that is gone on with.
     pub earlier: Option<Settings>,
 }
 
 impl Preparing<'_> {
+    /// What ends reading the model.
+    fn loading(&self) -> LoadUntil {
+        LoadUntil {
+            deadline: self.time.end().map(|end| end + GRACE),
+            interrupt: self.interrupt.cloned(),
+        }
+    }
+
     /// What ends a part that may take this share of the time left. Where passes are counted, what a run starts from
     /// does not depend on the clock.
     fn limits(&self, share: f64) -> Limits<'_> {
@@ -86,7 +95,7 @@ impl Preparing<'_> {
         Limits {
             executions: None,
             deadline: self.time.share(share, end),
-            interrupt: self.interrupt,
+            interrupt: self.interrupt.map(AsRef::as_ref),
         }
     }
 }
@@ -148,7 +157,7 @@ impl Job {
         let named = criteria.iter().flatten();
         let names: Vec<&str> = named.map(|criterion| criterion.name()).collect();
         self.gates.fit(&names, self.requirements.is_some())?;
-        let loaded = model::load(&self.model)?;
+        let loaded = model::load_until(&self.model, preparing.loading())?;
         (loaded.notes.iter().cloned().map(Event::Note)).for_each(&mut *tell);
         model_inputs::can_be_searched(&loaded)?;
         notes.extend_from_slice(&loaded.scope);

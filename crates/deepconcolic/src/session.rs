@@ -279,7 +279,7 @@ impl Session {
         // What is in the journal was done from all seeds, so they are run again whatever the limits.
         let measuring = if opened.entries.is_empty() {
             Limits {
-                deadline: log.time.share(MEASURE_SHARE, log.end_of_search(0, 0)),
+                deadline: log.time.share(MEASURE_SHARE, log.end_of_search()),
                 ..log.limits(&flag)
             }
         } else {
@@ -605,7 +605,10 @@ impl Session {
             minimise: self.job.minimise,
             command: self.job.command,
             gates: self.job.gates,
-            limits: self.log.limits(&flag),
+            limits: Limits {
+                deadline: self.log.end_before_saving(&self.campaign),
+                ..self.log.limits(&flag)
+            },
             stop,
         };
         let conclusion = ended.conclude(&mut self.log.watch)?;

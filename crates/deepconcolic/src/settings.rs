@@ -98,6 +98,7 @@ impl ModelSettings {
             dims: self.dims.clone(),
             fixed: self.fixed.clone(),
             from: self.from.clone(),
+            ..LoadOptions::default()
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nnet;
 use crate::onnx::{Model, OnnxError};
+use crate::until::LoadUntil;
 
 /// How to read a model.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ pub struct LoadOptions {
     pub fixed: Vec<FixedInput>,
     /// Tensors inside the model that are tested in place of the inputs they are computed from.
     pub from: Vec<String>,
+    /// What ends reading it.
+    pub until: LoadUntil,
 }
 
 /// An input of the model that always has the same value.
@@ -85,6 +88,13 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the user wanted an end.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Onnx(fault) if fault.is_interruption())
+    }
+}
+
 /// A model format.
 pub struct Format {
     /// What it is called.
@@ -114,7 +124,9 @@ fn load_onnx(path: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
         path: path.to_owned(),
         fault: Box::new(fault),
     };
-    Ok(Model::open(path)?.import(options).map_err(in_file)?)
+    Ok(Model::open_until(path, &options.until)?
+        .import(options)
+        .map_err(in_file)?)
 }
 
 /// Reads an ONNX model that is in memory. Weights must be inside: there is no folder that others could lie in.

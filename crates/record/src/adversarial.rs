@@ -231,25 +231,22 @@ pub(crate) fn draw_gallery(
         }
     };
     let shown = &pictures[..pictures.len().min(PICTURES)];
-    let off = |levels: u16| {
-        let each = shown
-            .iter()
-            .map(|(_, input)| picture.levels(input, levels).1);
-        each.fold(0.0, f64::max)
-    };
-    let coarse = off(EIGHT);
-    let sixteen = coarse > 0.0 && off(SIXTEEN) == 0.0;
+    // Each input is looked at once where 8 bits must do: where one of them needs more than 16, all have 8.
+    let mut coarse = 0.0_f64;
     for (name, input) in shown {
-        let path = folder.join(name);
-        let contents = if sixteen {
-            let (values, _) = picture.levels(input, SIXTEEN);
-            png_contents_16(&path, picture.size(), &values)?
-        } else {
-            let (values, _) = picture.levels(input, EIGHT);
-            let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
-            png_contents(&path, picture.size(), &bytes)?
-        };
+        let (values, off) = picture.levels(input, EIGHT);
+        coarse = coarse.max(off);
+        let bytes: Vec<u8> = values.iter().map(|&value| value as u8).collect();
+        let contents = png_contents(&folder.join(name), picture.size(), &bytes)?;
         drawn.pictures.push((name.clone(), contents));
+    }
+    let is_exact = |input: &[f32]| picture.levels(input, SIXTEEN).1 == 0.0;
+    let sixteen = coarse > 0.0 && shown.iter().all(|(_, input)| is_exact(input));
+    if sixteen {
+        for ((name, input), (_, contents)) in shown.iter().zip(&mut drawn.pictures) {
+            let (values, _) = picture.levels(input, SIXTEEN);
+            *contents = png_contents_16(&folder.join(name), picture.size(), &values)?;
+        }
     }
     if pictures.len() > PICTURES {
         drawn.notes.push(format!(

@@ -30,11 +30,13 @@ impl<'a> Picture<'a> {
     pub fn levels(&self, input: &[f32], levels: u16) -> (Vec<u16>, f64) {
         let mut numbers = Vec::with_capacity(input.len());
         let mut off = 0.0_f64;
+        let (lower, upper) = (self.domain.lower(), self.domain.upper());
         for row in 0..self.shape.height {
             for column in 0..self.shape.width {
                 for channel in 0..self.shape.channels() {
                     let element = self.shape.element(row, column, channel);
-                    let (number, error) = self.level(element, input[element], levels);
+                    let range = (lower[element], upper[element]);
+                    let (number, error) = level(range, input[element], levels);
                     numbers.push(number);
                     off = off.max(error);
                 }
@@ -42,17 +44,17 @@ impl<'a> Picture<'a> {
         }
         (numbers, off)
     }
+}
 
-    fn level(&self, element: usize, value: f32, levels: u16) -> (u16, f64) {
-        let (low, high) = (self.domain.lower()[element], self.domain.upper()[element]);
-        let width = f64::from(high) - f64::from(low);
-        let part = (f64::from(value) - f64::from(low)) / width.max(f64::MIN_POSITIVE);
-        let top = f64::from(levels);
-        let number = (part * top).round().clamp(0.0, top) as u16;
-        // As the grid of a run has it, and as 8-bit data are read.
-        let meant = low + f32::from(number) / f32::from(levels) * (high - low);
-        (number, (f64::from(meant) - f64::from(value)).abs())
-    }
+/// The number that stands for a value in a range, and how far off it is.
+fn level((low, high): (f32, f32), value: f32, levels: u16) -> (u16, f64) {
+    let width = f64::from(high) - f64::from(low);
+    let part = (f64::from(value) - f64::from(low)) / width.max(f64::MIN_POSITIVE);
+    let top = f64::from(levels);
+    let number = (part * top).round().clamp(0.0, top) as u16;
+    // As the grid of a run has it, and as 8-bit data are read.
+    let meant = low + f32::from(number) / f32::from(levels) * (high - low);
+    (number, (f64::from(meant) - f64::from(value)).abs())
 }
 
 /// The image that inputs of a shape are.

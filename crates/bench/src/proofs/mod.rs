@@ -8,7 +8,8 @@ mod pixels;
 mod slopes;
 
 pub use contest::{Plan, run as contest};
-pub use neurons::{Question, run as neurons};
+pub use ground::ProofSubject;
+pub use neurons::{Question, inactive_neurons, run as neurons};
 pub use pairs::run as pairs;
 pub use pixels::{PixelPlan, run as pixels};
 pub use slopes::{Steepness, run as slopes};

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use deepconcolic::Prepared;
 use deepconcolic_check::{Expectation, check};
 use deepconcolic_language::{Formula, Input, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{Pass, Point};
@@ -38,14 +39,7 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
         ProofSubject::load(shelf, question.model, "nc", question.seed, question.radius)?;
     let (network, digest) = (prepared.network.as_ref(), prepared.digest);
     let layers = network.layers().len().min(question.layers);
-    let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
-    let trace = network.forward(prepared.seeds.values(), &Pass::keep(points.clone()));
-    let mut asked: Vec<(usize, Requirement)> = Vec::new();
-    for (layer, &point) in points.iter().enumerate() {
-        let u = trace.sample(point, 0);
-        let inactive = (0..u.len()).filter(|&neuron| u[neuron] < 0.0);
-        asked.extend(inactive.map(|neuron| (layer, active(layer, neuron))));
-    }
+    let asked = inactive_neurons(&prepared, layers);
     let requirements: Vec<Requirement> = asked.iter().map(|(_, r)| r.clone()).collect();
     let limits = BatchLimits {
         nodes: question.nodes,
@@ -117,6 +111,20 @@ pub fn run(shelf: &Shelf, question: &Question) -> Result<Vec<Verdict>, BenchErro
             share >= question.wanted,
         ),
     ])
+}
+
+/// That a neuron is active, for those of the first layers that are not at the seed, with their layers.
+pub fn inactive_neurons(prepared: &Prepared, layers: usize) -> Vec<(usize, Requirement)> {
+    let points: Vec<Point> = (0..layers).map(Point::Pre).collect();
+    let pass = Pass::keep(points.clone());
+    let trace = prepared.network.forward(prepared.seeds.values(), &pass);
+    let mut asked = Vec::new();
+    for (layer, &point) in points.iter().enumerate() {
+        let u = trace.sample(point, 0);
+        let inactive = (0..u.len()).filter(|&neuron| u[neuron] < 0.0);
+        asked.extend(inactive.map(|neuron| (layer, active(layer, neuron))));
+    }
+    asked
 }
 
 fn active(layer: usize, neuron: usize) -> Requirement {

@@ -3,6 +3,7 @@
 //! Files appear whole or not at all: they are written beside their place under another name, then renamed.
 //! Links are followed; devices and pipes are written to and keep their place.
 
+mod archive;
 mod atomic;
 mod destination;
 mod npy;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::AtomicFile;
+use super::archive::{BLOCK, MemberWriter};
 use crate::arrays::{Codec, Element};
 use crate::error::{DatasetError, array_place};
 use crate::shape::{Shape, element_count};
@@ -76,19 +77,15 @@ pub(super) fn write_array<T: Codec>(
 
 /// An array of one axis with one value everywhere, as [`write_array`] would write it.
 pub(super) fn write_repeated<T: Codec>(
-    writer: &mut impl Write,
+    member: &mut MemberWriter<'_>,
     count: usize,
     value: &T,
 ) -> io::Result<()> {
-    writer.write_all(&header(T::DESCR, &[count])?)?;
-    let bytes = value.encode().as_ref().repeat(CHUNK.min(count));
-    let mut left = count;
-    while left > 0 {
-        let part = left.min(CHUNK);
-        writer.write_all(&bytes[..part * size_of::<T>()])?;
-        left -= part;
-    }
-    Ok(())
+    member.write_all(&header(T::DESCR, &[count])?)?;
+    let each = BLOCK / size_of::<T>().max(1);
+    let block = value.encode().as_ref().repeat(each.min(count));
+    member.repeat(&block, count / each)?;
+    member.write_all(&block[..count % each * size_of::<T>()])
 }
 
 fn header(descr: &str, shape: &[usize]) -> io::Result<Vec<u8>> {

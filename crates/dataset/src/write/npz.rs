@@ -1,21 +1,20 @@
 //! Several arrays in one archive.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
-
 use super::AtomicFile;
+use super::archive::{Archive, MemberWriter};
 use super::npy::{check_length, write_array, write_repeated};
 use crate::arrays::Element;
-use crate::error::{DatasetError, array_place};
+use crate::error::DatasetError;
 
 /// Writes a `.npz` archive, compressed, array by array; it appears when [`NpzWriter::finish`] succeeds.
 ///
 /// The same arrays give the same bytes: members carry no time of day.
 pub struct NpzWriter {
     path: PathBuf,
-    archive: ZipWriter<AtomicFile>,
+    archive: Archive,
 }
 
 impl NpzWriter {
@@ -23,7 +22,7 @@ impl NpzWriter {
     pub fn create(path: &Path) -> Result<Self, DatasetError> {
         Ok(Self {
             path: path.to_path_buf(),
-            archive: ZipWriter::new(AtomicFile::create(path)?),
+            archive: Archive::new(AtomicFile::create(path)?),
         })
     }
 
@@ -35,8 +34,7 @@ impl NpzWriter {
         values: &[T],
     ) -> Result<(), DatasetError> {
         check_length(&self.path, Some(name), shape, values)?;
-        self.start(name, size_of_val(values))?;
-        write_array(&mut self.archive, shape, values).map_err(DatasetError::io(&self.path, "write"))
+        self.member(name, |member| write_array(member, shape, values))
     }
 
     /// Adds an array of one axis that has the same value everywhere.
@@ -46,31 +44,24 @@ impl NpzWriter {
         count: usize,
         value: T,
     ) -> Result<(), DatasetError> {
-        self.start(name, size_of::<T>().saturating_mul(count))?;
-        write_repeated(&mut self.archive, count, &value)
-            .map_err(DatasetError::io(&self.path, "write"))
+        self.member(name, |member| write_repeated(member, count, &value))
     }
 
-    /// Starts an array of so many bytes.
-    fn start(&mut self, name: &str, bytes: usize) -> Result<(), DatasetError> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            // Fast: saving must not be felt, and pixels do not pack much tighter with effort.
-            .compression_level(Some(1))
-            .large_file(bytes >= u32::MAX as usize / 2);
+    fn member(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut MemberWriter<'_>) -> io::Result<()>,
+    ) -> Result<(), DatasetError> {
         self.archive
-            .start_file(format!("{name}.npy"), options)
-            .map_err(|error| DatasetError::Malformed {
-                place: array_place(&self.path, Some(name)),
-                detail: format!("cannot be added: {error}"),
-            })
+            .add(format!("{name}.npy"), fill)
+            .map_err(DatasetError::io(&self.path, "write"))
     }
 
     /// Completes the archive and gives it its name.
     pub fn finish(self) -> Result<(), DatasetError> {
         self.archive
             .finish()
-            .map_err(|error| DatasetError::io(&self.path, "write")(error.into()))?
+            .map_err(DatasetError::io(&self.path, "write"))?
             .commit()
     }
 }

@@ -40,14 +40,11 @@ use crate::samples;
 use crate::session::Stopwatch;
 use crate::settings::Settings;
 
-/// The share of the time left that random inputs may take, and the share that all controls may take: what is left is
-/// for saving.
+/// The share of the time left before saving that random inputs may take, and the share that all controls may take.
 const RANDOM_SHARE: f64 = 0.5;
 const CONTROLS_SHARE: f64 = 0.8;
 /// The share of the time left that a search for what is nearest may take: controls come after it.
 const MINIMISE_SHARE: f64 = 0.8;
-/// Seconds that saving may take at least.
-const SAVING: f64 = 0.2;
 
 /// What came of a run.
 pub struct Conclusion {
@@ -209,6 +206,7 @@ pub struct Ended<'a> {
     pub command: Vec<String>,
     /// What the run must come to.
     pub gates: Gates,
+    /// What ends all work but saving.
     pub limits: Limits<'a>,
     pub stop: Stop,
 }
@@ -449,8 +447,8 @@ impl Ended<'_> {
     fn left_for_controls(&self) -> f64 {
         let deadline = self.limits.deadline.filter(|_| !self.counts_passes());
         deadline.map_or(f64::INFINITY, |end| {
-            let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
-            (left.min(left * CONTROLS_SHARE).min(left - SAVING)).max(0.0)
+            let left = end.saturating_duration_since(Instant::now());
+            left.as_secs_f64() * CONTROLS_SHARE
         })
     }
 

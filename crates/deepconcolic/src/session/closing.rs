@@ -14,6 +14,14 @@ const REQUIREMENT: f64 = 1e-8;
 const ROW: f64 = 6e-8;
 /// Seconds that a value of a test takes: the suite is packed, written, read back and shown.
 const VALUE: f64 = 6e-8;
+/// Seconds that a value of an adversarial test takes beside: it is drawn, and packed once more.
+const PICTURE: f64 = 6e-8;
+/// Seconds that the file of a picture takes, however small it is.
+const FILE: f64 = 2e-4;
+/// Most pictures that are drawn.
+const MAX_PICTURES: usize = 1000;
+/// Seconds that a neuron takes whose range of u is kept: written, read back, shown on the page of its layer.
+const NEURON: f64 = 9e-8;
 /// Seconds to conclude and save where there is next to nothing: hashes, pages, the disk.
 const LEAST: f64 = 0.1;
 
@@ -27,8 +35,23 @@ pub struct Closing {
     /// Requirements, and those that have a row in tables whatever becomes of them.
     requirements: usize,
     rows: usize,
+    /// Neurons whose range of u is kept.
+    neurons: usize,
     /// Values of an input.
     elements: usize,
+}
+
+/// What there is of a run when it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Suite {
+    /// Tests, seeds among them.
+    pub tests: usize,
+    /// Those that are not judged yet.
+    pub unjudged: usize,
+    /// Those that are adversarial.
+    pub adversarial: usize,
+    /// Pairs of tests.
+    pub pairs: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,12 +72,13 @@ impl Measured {
 }
 
 impl Closing {
-    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables, on inputs of
-    /// so many values.
-    pub fn of(requirements: usize, rows: usize, elements: usize) -> Self {
+    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables, and with so many
+    /// neurons whose ranges are kept, on inputs of so many values.
+    pub fn of(requirements: usize, rows: usize, neurons: usize, elements: usize) -> Self {
         Self {
             requirements,
             rows,
+            neurons,
             elements,
             ..Self::default()
         }
@@ -70,13 +94,24 @@ impl Closing {
         self.judged.add(time, tests);
     }
 
-    /// Seconds that the end will take with so many tests, some of them not judged yet, and so many pairs of tests.
-    pub fn seconds(&self, tests: usize, unjudged: usize, pairs: usize) -> f64 {
+    /// Seconds that the end will take.
+    pub fn seconds(&self, suite: Suite) -> f64 {
         let look = self.looked.each();
-        let runs = tests as f64 * LOOKS + pairs as f64 * PAIR;
-        let fixed = LEAST + REQUIREMENT * self.requirements as f64 + ROW * self.rows as f64;
-        let values = VALUE * (tests * self.elements) as f64;
-        fixed + values + look * runs + self.judged.each() * unjudged as f64
+        let runs = suite.tests as f64 * LOOKS + suite.pairs as f64 * PAIR;
+        self.saving(suite) + look * runs + self.judged.each() * suite.unjudged as f64
+    }
+
+    /// Seconds of it that come last: what is known by then is saved and shown.
+    pub fn saving(&self, suite: Suite) -> f64 {
+        // What is not judged yet may be adversarial.
+        let pictures = (suite.adversarial + suite.unjudged).min(MAX_PICTURES);
+        let values = VALUE * suite.tests as f64 + PICTURE * pictures as f64;
+        LEAST
+            + REQUIREMENT * self.requirements as f64
+            + ROW * self.rows as f64
+            + NEURON * self.neurons as f64
+            + values * self.elements as f64
+            + FILE * pictures as f64
     }
 }
 
@@ -89,9 +124,52 @@ mod tests {
         let mut closing = Closing::default();
         closing.looked(Duration::from_secs(2), 4);
         closing.judged(Duration::from_secs(1), 10);
-        let few = closing.seconds(10, 0, 0);
+        let ten = Suite {
+            tests: 10,
+            ..Suite::default()
+        };
+        let few = closing.seconds(ten);
         assert!((few - LEAST - 0.5 * LOOKS * 10.0).abs() < 1e-9);
-        assert!(closing.seconds(10, 10, 0) > few);
-        assert!(closing.seconds(10, 0, 5) > few);
+        let unjudged = Suite {
+            unjudged: 10,
+            ..ten
+        };
+        assert!(closing.seconds(unjudged) > few);
+        assert!(closing.seconds(Suite { pairs: 5, ..ten }) > few);
+    }
+
+    #[test]
+    fn saving_takes_longer_the_more_neurons_and_pictures_there_are() {
+        let ten = Suite {
+            tests: 10,
+            ..Suite::default()
+        };
+        let small = Closing::of(100, 100, 100, 784);
+        let many_neurons = Closing::of(100, 100, 10_000_000, 784);
+        assert!(many_neurons.saving(ten) > small.saving(ten) + 0.5);
+        let large_inputs = Closing::of(100, 100, 100, 300_000);
+        let plain = large_inputs.saving(ten);
+        for drawn in [
+            Suite {
+                adversarial: 10,
+                ..ten
+            },
+            Suite {
+                unjudged: 10,
+                ..ten
+            },
+        ] {
+            assert!(large_inputs.saving(drawn) > plain + 0.1);
+        }
+        let thousand = Suite {
+            adversarial: MAX_PICTURES,
+            ..ten
+        };
+        let more = Suite {
+            adversarial: 2 * MAX_PICTURES,
+            ..ten
+        };
+        let difference = large_inputs.saving(more) - large_inputs.saving(thousand);
+        assert!(difference.abs() < 1e-12);
     }
 }

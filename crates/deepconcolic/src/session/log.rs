@@ -1,6 +1,7 @@
 //! What goes along with a campaign: rounds are in the journal before anybody is told, verdicts keep up with the
 //! suite, and the clock runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -8,9 +9,10 @@ use std::time::Instant;
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
 use deepconcolic_criteria::{Criterion, Group, Polarity};
+use deepconcolic_network::{Layer, Point};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
-use super::closing::Closing;
+use super::closing::{Closing, Suite};
 use super::{Listener, Stopwatch, Timetable};
 use crate::error::Error;
 use crate::event::{Event, Progress};
@@ -76,19 +78,40 @@ impl Log {
     /// When a search must be over, so that there is time for the end as it stands, for nearest witnesses, and for so
     /// many seconds of other work.
     pub fn search_end(&self, campaign: &Campaign, kept: f64) -> Option<Instant> {
-        let (tests, pairs) = (campaign.suite().len(), campaign.claims().len());
-        self.time.before_last(self.kept(tests, pairs) + kept)
+        let kept = self.kept(self.suite(campaign)) + kept;
+        self.time.before_last(kept)
     }
 
-    /// The same for a suite of so many tests and pairs of tests.
-    pub fn end_of_search(&self, tests: usize, pairs: usize) -> Option<Instant> {
-        self.time.before_last(self.kept(tests, pairs))
+    /// The same before there is a test.
+    pub fn end_of_search(&self) -> Option<Instant> {
+        self.time.before_last(self.kept(Suite::default()))
+    }
+
+    /// When everything but saving must be over.
+    pub fn end_before_saving(&self, campaign: &Campaign) -> Option<Instant> {
+        let saving = self.closing.saving(self.suite(campaign));
+        self.time.before_last(saving)
     }
 
     /// Seconds kept for the end and for nearest witnesses.
-    fn kept(&self, tests: usize, pairs: usize) -> f64 {
-        let unjudged = tests.saturating_sub(self.judgements.len());
-        self.closing.seconds(tests, unjudged, pairs) + self.minimising
+    fn kept(&self, suite: Suite) -> f64 {
+        self.closing.seconds(suite) + self.minimising
+    }
+
+    fn suite(&self, campaign: &Campaign) -> Suite {
+        let tests = campaign.suite().len();
+        Suite {
+            tests,
+            unjudged: tests.saturating_sub(self.judgements.len()),
+            adversarial: self.adversarial(),
+            pairs: campaign.claims().len(),
+        }
+    }
+
+    /// Tests judged so far that are adversarial.
+    fn adversarial(&self) -> usize {
+        let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
+        self.judgements.iter().filter(bad).count()
     }
 
     /// The seeds were measured.
@@ -184,7 +207,7 @@ impl Log {
     /// Verdicts on all tests.
     pub fn judged(&mut self, campaign: &Campaign) -> Result<Vec<Judgement>, Error> {
         self.judge(campaign)?;
-        Ok(std::mem::take(&mut self.judgements))
+        Ok(self.judgements.clone())
     }
 
     /// Judges the tests that are new.
@@ -198,15 +221,13 @@ impl Log {
     }
 
     fn progress(&self, campaign: &Campaign, round: &Round) -> Progress {
-        let bad = |j: &&Judgement| j.verdict == Verdict::Adversarial;
         Progress {
             stage: round.stage,
             polarity: self.prepared.polarity(),
             covered: campaign.ledger().covered_count(),
             total: campaign.ledger().total(),
             tests: campaign.suite().len(),
-            adversarial: (self.prepared.decision.rule().is_some())
-                .then(|| self.judgements.iter().filter(bad).count()),
+            adversarial: (self.prepared.decision.rule().is_some()).then(|| self.adversarial()),
             passes: Passes::total(campaign.passes()),
             max_passes: self.executions,
             left: self
@@ -224,7 +245,17 @@ fn closing(prepared: &Prepared) -> Closing {
     let has_rows = |(number, _): &(usize, &Group)| family.pairs(*number).is_none();
     let rows = groups().filter(has_rows).map(|(_, group)| group.slots());
     let rows = rows.sum();
-    Closing::of(slots, rows, prepared.network.input_elements())
+    let layers: BTreeSet<usize> = (family.points().into_iter())
+        .filter_map(|point| match point {
+            Point::Pre(layer) => Some(layer),
+            _ => None,
+        })
+        .collect();
+    let layers = layers
+        .iter()
+        .map(|&layer| &prepared.network.layers()[layer]);
+    let neurons = layers.map(Layer::neurons).sum();
+    Closing::of(slots, rows, neurons, prepared.network.input_elements())
 }
 
 impl Prepared {

@@ -50,6 +50,7 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
         dims: record.dims.clone(),
         fixed: record.fixed.clone(),
         from: record.from.clone(),
+        ..LoadOptions::default()
     };
     let loaded = deepconcolic_formats::load(&path, &options)?;
     let digest = model::digest(&loaded);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use deepconcolic_check::{Digest, hex};
+use deepconcolic_formats::LoadUntil;
 use deepconcolic_language::TOLERANCE;
 use deepconcolic_proofs::{ProofLimits, Verdict, prove};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use super::question::{Answer, PropertyQuestion};
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::paths;
+use crate::model::GRACE;
 use crate::settings::ModelSettings;
 use crate::{model, model_inputs};
 
@@ -77,7 +79,11 @@ impl VerifyJob {
             )));
         }
         let deadline = Instant::now() + Duration::from_secs_f64(self.timeout);
-        let loaded = model::load(&self.model)?;
+        let until = LoadUntil {
+            deadline: Some(deadline + GRACE),
+            interrupt: None,
+        };
+        let loaded = model::load_until(&self.model, until)?;
         let told = loaded.notes.iter().cloned().map(Event::Note);
         told.for_each(&mut *tell);
         loaded.scope.iter().cloned().map(Event::Note).for_each(tell);

@@ -7,6 +7,7 @@ use super::opset::{OPSET_NEWEST, OPSET_OLDEST};
 use super::quote::quote;
 use super::shape::ShapeFault;
 use super::tensor::TensorFault;
+use crate::until::{Ended, LoadUntil};
 
 /// Why a file is refused. Each message says what, where, and the way out.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,14 @@ pub enum OnnxError {
         /// What is wrong with the file.
         fault: Box<OnnxError>,
     },
+    /// The time was up before all of it was read.
+    #[error(
+        "the time was up before the model was read; give more (--budget, or --timeout of verify)"
+    )]
+    OutOfTime,
+    /// The user wanted an end before all of it was read.
+    #[error("interrupted while the model was read; nothing was begun, so that nothing is lost")]
+    Interrupted,
     /// Nothing is there to read.
     #[error("there is no such file; check the path and the folder you are in")]
     Missing,
@@ -271,4 +280,23 @@ pub enum OnnxError {
     /// A constant asked for in a form it does not have.
     #[error(transparent)]
     Value(#[from] ValueError),
+}
+
+impl OnnxError {
+    /// Whether the user wanted an end.
+    pub(crate) fn is_interruption(&self) -> bool {
+        match self {
+            Self::InFile { fault, .. } => fault.is_interruption(),
+            other => matches!(other, Self::Interrupted),
+        }
+    }
+
+    /// The error of reading that must end now, if it must.
+    pub(super) fn unless_over(until: &LoadUntil) -> Result<(), Self> {
+        match until.ended() {
+            None => Ok(()),
+            Some(Ended::Time) => Err(Self::OutOfTime),
+            Some(Ended::Interrupted) => Err(Self::Interrupted),
+        }
+    }
 }

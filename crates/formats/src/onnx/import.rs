@@ -24,6 +24,7 @@ use super::operators::{self, Context};
 use super::quote::quote;
 use super::value_info::ValueInfo;
 use crate::normalisation::normalise;
+use crate::until::LoadUntil;
 use crate::{LoadOptions, Loaded};
 
 use control::Unrolled;
@@ -45,8 +46,8 @@ impl Model {
         let mut notes = notes(self);
         let (network, parts, after_integers) = if options.from.is_empty() {
             let whole = Section::whole(&self.graph);
-            let mut import = Import::new(self, &inputs, &whole, Some(options))?;
-            import.nodes(&whole);
+            let mut import = Import::new(self, &inputs, &whole, Some(options), &options.until)?;
+            import.nodes(&whole, &options.until)?;
             let after_integers = import.after_integers();
             let parts = import.parts.clone();
             (import.finish(&mut notes)?, parts, after_integers)
@@ -74,12 +75,13 @@ impl Model {
     ) -> Result<(Network, Vec<InputPart>), OnnxError> {
         let after = Section::after(&self.graph, &options.from)?;
         let before = Section::before(&self.graph, &options.from, &after);
-        let mut import = Import::new(self, inputs, &before, None)?;
-        import.nodes(&before);
+        let until = &options.until;
+        let mut import = Import::new(self, inputs, &before, None, until)?;
+        import.nodes(&before, until)?;
         let cut = import.cut_tensors(&options.from)?;
         let inputs_after = inputs.replaced(&cut);
-        let mut network = Import::new(self, &inputs_after, &after, Some(options))?;
-        network.nodes(&after);
+        let mut network = Import::new(self, &inputs_after, &after, Some(options), until)?;
+        network.nodes(&after, until)?;
         let parts = network.parts.clone();
         let network = network.finish(notes)?;
         let before = import.computing(&parts)?;
@@ -113,6 +115,7 @@ impl<'a> Import<'a> {
         inputs: &Inputs,
         section: &Section<'_>,
         options: Option<&LoadOptions>,
+        until: &LoadUntil,
     ) -> Result<Self, OnnxError> {
         let parts = inputs.tested(section);
         if parts.is_empty() {
@@ -157,15 +160,17 @@ impl<'a> Import<'a> {
             unrolled: Unrolled::default(),
             repeats: HashMap::new(),
         };
-        import.constants();
+        import.constants(until)?;
         Ok(import)
     }
 
-    fn nodes(&mut self, section: &Section<'_>) {
+    fn nodes(&mut self, section: &Section<'_>, until: &LoadUntil) -> Result<(), OnnxError> {
         let fused = gelu::erf_forms(&self.model.graph);
         for (index, node) in section.nodes() {
+            OnnxError::unless_over(until)?;
             self.node(fused.get(&index).unwrap_or(node));
         }
+        Ok(())
     }
 
     /// The shapes of the tensors where the model is cut.
@@ -231,14 +236,16 @@ impl<'a> Import<'a> {
         integers.filter_map(first).collect()
     }
 
-    fn constants(&mut self) {
+    fn constants(&mut self, until: &LoadUntil) -> Result<(), OnnxError> {
         for (name, array) in &self.model.graph.initializers {
+            OnnxError::unless_over(until)?;
             let slot = operators::constant(&mut self.builder, array);
             if let Ok(value) = &slot {
                 self.not_finite.weights(&self.builder, name, value.tensor);
             }
             self.values.insert(name.clone(), slot);
         }
+        Ok(())
     }
 
     fn node(&mut self, node: &Node) {

@@ -1,12 +1,16 @@
 //! What importing refuses, by name, and what it lets pass.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
 use super::dtype::DType;
 use super::fixtures::{floats, graph, model, node, opset, raw, value_info};
 use super::proto::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, attribute_type,
 };
 use super::{Model, OnnxError};
-use crate::{LoadOptions, Loaded};
+use crate::{LoadOptions, LoadUntil, Loaded, load};
 
 use prost::Message;
 
@@ -488,4 +492,36 @@ fn a_model_is_cut_where_a_tensor_is_named() {
     let before = loaded.network.before().unwrap();
     assert_eq!(before.logits(&[1.0f32, 2.0, 10.0, 20.0]), [11.0, 22.0]);
     assert_eq!(loaded.network.logits(&[-1.0f32, 2.0]), [0.0, 2.0]);
+}
+
+#[test]
+fn a_model_is_not_read_when_the_time_is_up_or_the_user_wants_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.onnx");
+    let proto = dense(&[1.0, 2.0, 3.0, 4.0]);
+    std::fs::write(&path, proto.encode_to_vec()).unwrap();
+    let with = |deadline: Option<Instant>, interrupted: bool| LoadOptions {
+        until: LoadUntil {
+            deadline,
+            interrupt: Some(Arc::new(AtomicBool::new(interrupted))),
+        },
+        ..LoadOptions::default()
+    };
+    let far = Instant::now() + Duration::from_hours(1);
+    assert!(load(&path, &with(Some(far), false)).is_ok());
+    let past = Some(Instant::now());
+    let error = load(&path, &with(past, false)).unwrap_err();
+    assert_says(
+        &error.to_string(),
+        &["a.onnx: the time was up", "--budget", "--timeout"],
+    );
+    assert!(!error.is_interruption());
+    let error = load(&path, &with(Some(far), true)).unwrap_err();
+    assert_says(&error.to_string(), &["a.onnx: interrupted"]);
+    assert!(error.is_interruption());
+    // What is decoded already is not made a network of, either.
+    assert!(matches!(
+        import_with(&proto, &with(past, false)),
+        Err(OnnxError::OutOfTime)
+    ));
 }

@@ -14,9 +14,12 @@ use super::graph::Graph;
 use super::node::Node;
 use super::opset::{self, OPSET_NEWEST};
 use super::proto::{self, FunctionProto, ModelProto};
+use crate::until::LoadUntil;
 
 /// Protobuf's own limit on one message; larger models keep weights beside the file.
 const LARGEST_FILE: u64 = 2 << 30;
+/// Bytes that are read between two looks at the clock.
+const STRETCH: u64 = 1 << 24;
 
 /// A decoded and checked ONNX model.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,14 +44,21 @@ pub struct Model {
 impl Model {
     /// Reads a model, and its weights when they are in files beside it.
     pub fn open(path: &Path) -> Result<Self, OnnxError> {
+        Self::open_until(path, &LoadUntil::default())
+    }
+
+    /// The same, unless that must end before.
+    pub fn open_until(path: &Path, until: &LoadUntil) -> Result<Self, OnnxError> {
         let in_file = |fault| OnnxError::InFile {
             path: path.to_owned(),
             fault: Box::new(fault),
         };
-        let bytes = read(path).map_err(in_file)?;
+        let bytes = read(path, until).map_err(in_file)?;
         // Not the folder a link to the model points into: weights lie where the user
         // sees the model.
-        Self::decode(bytes, path.parent()).map_err(in_file)
+        let model = Self::decode(bytes, path.parent()).map_err(in_file)?;
+        OnnxError::unless_over(until).map_err(in_file)?;
+        Ok(model)
     }
 
     /// Decodes a model; `folder` is where its weights may be, if in other files.
@@ -122,7 +132,7 @@ fn function_name(part: Bytes, index: usize) -> Result<(String, String), OnnxErro
 }
 
 /// The bytes of a regular file of reasonable size.
-pub(super) fn read(path: &Path) -> Result<Bytes, OnnxError> {
+pub(super) fn read(path: &Path, until: &LoadUntil) -> Result<Bytes, OnnxError> {
     let cannot_read = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => OnnxError::Missing,
         _ => OnnxError::CannotRead { error },
@@ -137,13 +147,16 @@ pub(super) fn read(path: &Path) -> Result<Bytes, OnnxError> {
         return Err(OnnxError::TooLarge { size });
     }
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| {
-            bytes.reserve_exact(size as usize);
-            // The file may grow while it is read.
-            file.take(LARGEST_FILE).read_to_end(&mut bytes)
-        })
-        .map_err(cannot_read)?;
+    let mut file = File::open(path).map_err(cannot_read)?;
+    bytes.reserve_exact(size as usize);
+    // The file may grow while it is read.
+    while (bytes.len() as u64) < LARGEST_FILE {
+        OnnxError::unless_over(until)?;
+        let stretch = file.by_ref().take(STRETCH).read_to_end(&mut bytes);
+        if stretch.map_err(cannot_read)? == 0 {
+            break;
+        }
+    }
     Ok(bytes.into())
 }
 

@@ -13,6 +13,7 @@ use super::graph::Graph;
 use super::model::{self, Model};
 use super::node::Node;
 use super::rewrite;
+use crate::until::LoadUntil;
 
 /// A convolution or dense layer whose weights are constants of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Weights {
             path: path.to_owned(),
             fault: Box::new(fault),
         };
-        let bytes = model::read(path).map_err(in_file)?;
+        let bytes = model::read(path, &LoadUntil::default()).map_err(in_file)?;
         Self::decode(bytes, path.parent()).map_err(in_file)
     }
 
