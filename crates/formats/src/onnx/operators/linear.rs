@@ -19,12 +19,11 @@ pub fn linear_regressor(context: &mut Context<'_>) -> Outputs {
 
 /// The label with the largest score, and all scores. Classes that have names get their numbers as labels.
 pub fn linear_classifier(context: &mut Context<'_>) -> Outputs {
-    let labels: Vec<f64> = match context.ints("classlabels_ints")? {
-        Some(labels) => labels.into_iter().map(|label| label as f64).collect(),
-        None => {
-            let names = context.strings("classlabels_strings")?;
-            (0..names).map(|number| number as f64).collect()
-        }
+    let labels: Vec<f64> = if let Some(labels) = context.ints("classlabels_ints")? {
+        labels.into_iter().map(|label| label as f64).collect()
+    } else {
+        let names = context.strings("classlabels_strings")?;
+        (0..names).map(|number| number as f64).collect()
     };
     let sums = weighted_sums(context, labels.len())?;
     let axis = context.builder.shape(sums).rank() - 1;
