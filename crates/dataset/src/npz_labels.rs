@@ -44,7 +44,7 @@ impl Labels {
     ) -> Result<Self, DatasetError> {
         let name = NAMES
             .into_iter()
-            .find(|name| !inputs.contains(name) && archive.shape(name).is_some());
+            .find(|name| !inputs.contains(name) && archive.names().any(|array| array == *name));
         match name {
             Some(name) => Self::named(archive, path, name),
             None => Ok(Self::Absent),
@@ -84,4 +84,40 @@ fn one_each(archive: &NpzReader, path: &Path, name: &str) -> Result<(), DatasetE
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::write::NpzWriter;
+
+    #[test]
+    fn labels_of_text_are_refused_and_not_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data.npz");
+        let mut writer = NpzWriter::create(&path).unwrap();
+        writer.add("image", &[1, 1], &[1.0_f32]).unwrap();
+        writer.finish().unwrap();
+        // What `numpy.savez(..., y=numpy.array(["a"]))` writes: one character of four bytes.
+        let header = "{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }";
+        let mut text = b"\x93NUMPY\x01\x00".to_vec();
+        text.extend((header.len() as u16).to_le_bytes());
+        text.extend(header.as_bytes());
+        text.extend(b"a\0\0\0");
+        let file = std::fs::File::options().read(true).write(true).open(&path);
+        let mut archive = zip::ZipWriter::new_append(file.unwrap()).unwrap();
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file("y.npy", options).unwrap();
+        archive.write_all(&text).unwrap();
+        archive.finish().unwrap();
+
+        let mut archive = NpzReader::open(&path).unwrap();
+        let labels = Labels::beside(&mut archive, &path, &["image"]);
+        let message = labels.err().unwrap().to_string();
+        for part in ["\"y\"", "they are text"] {
+            assert!(message.contains(part), "{message} lacks {part}");
+        }
+    }
 }

@@ -8,6 +8,9 @@ use deepconcolic_network::Network;
 use crate::criterion::is_competition;
 use crate::error::Error;
 
+/// Most requirements of a file: states and names of more would take longer than any budget.
+const MOST: usize = 1 << 24;
+
 /// Requirements from a file.
 pub fn load(path: &Path, network: &Network) -> Result<RequirementSet, Error> {
     let name = path.display().to_string();
@@ -36,7 +39,37 @@ pub fn text(path: &Path, network: &Network) -> Result<String, Error> {
 
 /// Requirements from text, which errors call by this name.
 pub fn resolve(text: &str, name: &str, network: &Network) -> Result<RequirementSet, Error> {
-    RequirementFile::parse(text)
+    let set = RequirementFile::parse(text)
         .and_then(|file| file.resolve(&Signature::of(network)))
-        .map_err(|e| e.in_file(name).into())
+        .map_err(|e| e.in_file(name))?;
+    if set.len() > MOST {
+        return Err(Error::Request(format!(
+            "{name}: these are {} requirements, and at most {MOST} can be asked at once; let the indices range over \
+             less, or use several files",
+            set.len()
+        )));
+    }
+    Ok(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use deepconcolic_network::{NetworkBuilder, Shape};
+
+    use super::*;
+
+    #[test]
+    fn more_requirements_than_can_be_asked_are_refused() {
+        let (builder, input) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
+        let network = builder.finish(&[("y", input)], 0).unwrap();
+        let asked =
+            |family: &str| resolve(&format!("{family}: exists x: true"), "own.dr", &network);
+        assert_eq!(asked("for i in 0..4096, j in 0..4096").unwrap().len(), MOST);
+        let refused = asked("for i in 0..4097, j in 0..4096").err().unwrap();
+        assert!(
+            refused
+                .to_string()
+                .starts_with("own.dr: these are 16781312 requirements")
+        );
+    }
 }

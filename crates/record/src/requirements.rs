@@ -204,7 +204,9 @@ impl RequirementTable {
             let mine = |&row: &usize| self.slot(family, row).is_some_and(is_mine);
             self.pair_rows().filter(mine).collect()
         } else {
-            (rows_before(family, groups.start)..rows_before(family, groups.end)).collect()
+            // A table that was written for another family may end before.
+            let mine = rows_before(family, groups.start)..rows_before(family, groups.end);
+            mine.filter(|&row| row < self.pair_rows().start).collect()
         };
         let mut part = self.reordered(&rows);
         match &mut part.pairs {

@@ -139,7 +139,27 @@ impl<'a> Rows<'a> {
                 Ok(Some(record))
             }
             Ok(false) => Ok(None),
-            Err(error) => Err(DatasetError::malformed(self.path, error.to_string())),
+            Err(error) => Err(self.unreadable(&error)),
+        }
+    }
+
+    /// What is wrong with a row that is none, and the way out.
+    fn unreadable(&self, error: &csv::Error) -> DatasetError {
+        let line = error.position().map_or(0, csv::Position::line);
+        let detail = match error.kind() {
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => format!(
+                "fields: {len}, and {expected_len} in the rows before; give every row as many, or remove it"
+            ),
+            csv::ErrorKind::Utf8 { .. } => {
+                "text that is not UTF-8; save the file as UTF-8".to_owned()
+            }
+            _ => return DatasetError::malformed(self.path, error.to_string()),
+        };
+        DatasetError::Malformed {
+            place: format!("{}: line {line}", self.path.display()),
+            detail,
         }
     }
 
@@ -200,6 +220,35 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_none_is_told_with_its_line_and_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data.csv");
+        for (text, says) in [
+            (
+                &b"a,b\n1,2\n3\n"[..],
+                [
+                    "line 3",
+                    "fields: 1",
+                    "2 in the rows before; give every row as many",
+                ],
+            ),
+            (
+                &b"a,b\n1,2\n3,\xe9\n"[..],
+                ["line 3", "not UTF-8", "save the file as UTF-8"],
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let message = Csv
+                .load(&path, &OpenOptions::default())
+                .unwrap_err()
+                .to_string();
+            for part in says {
+                assert!(message.contains(part), "{message} lacks {part}");
+            }
+        }
+    }
+
+    #[test]
     fn rows_become_samples_with_or_without_names_and_labels() {
         for (text, labels) in [
             ("1,2\n3,4\n", None),
@@ -253,7 +302,7 @@ mod tests {
             ("1,2\n3,x\n", "line 2, column 2: \"x\" is not a number"),
             ("1,\n3,4\n", "line 1, column 2: \"\" is not a number"),
             ("a,b\n1,2\nnan,4\n", "sample 1 holds NaN"),
-            ("1,2\n3\n", "line: 2"),
+            ("1,2\n3\n", "line 2: fields: 1"),
             ("1,2,3,4\n", "4 columns, but the model takes 2 values"),
         ] {
             let message = of_two(text).unwrap_err().to_string();

@@ -79,13 +79,15 @@ impl Work<'_> {
             let refuted = self.in_ball(number, &left, &mine, &full, campaign, record)?;
             alive.retain(|r| !mine.contains(r) || refuted.contains(r));
         }
-        if self.is_over() {
+        if self.gives_up() {
             self.note_obstacle(self.end(), alive.iter().map(|&r| left[r].0));
             return Ok(());
         }
         for r in alive {
             if is_open(campaign, &left[r]) && self.facts.refute(&left[r].1) {
                 self.refute(left[r].0);
+            } else if self.is_over() {
+                self.note_obstacle(self.end(), [left[r].0]);
             }
         }
         Ok(())

@@ -45,7 +45,7 @@ impl<'a> Work<'a> {
         let each = self.boxes.len() <= FEW || neurons * self.boxes.len() <= MAX;
         let provers = if each { self.boxes.len() } else { 1 };
         for number in 0..provers {
-            if self.is_over() {
+            if self.gives_up() {
                 self.note_obstacle_of_all(self.end(), &open);
                 break;
             }
@@ -106,7 +106,7 @@ impl<'a> Work<'a> {
         );
         self.note_obstacle_of_all(&why, &untried);
         for number in 0..self.boxes.len() {
-            if self.is_over() {
+            if self.gives_up() {
                 self.note_obstacle_of_all(self.end(), &open);
                 break;
             }
@@ -262,7 +262,7 @@ impl<'a> Work<'a> {
         campaign: &mut Campaign,
         record: &mut Recorder<'_>,
     ) -> Result<BTreeSet<String>, Error> {
-        if self.is_over() {
+        if self.gives_up() {
             return Ok(BTreeSet::from([self.end().to_owned()]));
         }
         let ranges = prover.ranges(layer);

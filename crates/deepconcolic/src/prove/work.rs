@@ -93,6 +93,12 @@ impl<'a> Work<'a> {
         (self.time_is_up() || self.is_spent()) && !recalls
     }
 
+    /// Whether to end without a look at what there would be to ask. Behind the last question that the journal recalls there
+    /// may have been nothing more to ask, and only a look tells.
+    pub fn gives_up(&self) -> bool {
+        self.is_over() && (self.is_spent() || self.is_stopped())
+    }
+
     /// Whether proofs have taken their part of a limit on passes.
     pub fn is_spent(&self) -> bool {
         self.allowance() == Some(0)
@@ -106,7 +112,7 @@ impl<'a> Work<'a> {
 
     /// Why nothing more can be asked.
     pub fn end(&self) -> &'static str {
-        if self.is_spent() && !self.time_is_up() {
+        if self.is_spent() && !self.is_stopped() {
             SPENT
         } else {
             LATE
@@ -115,8 +121,13 @@ impl<'a> Work<'a> {
 
     /// Whether nothing more can be asked.
     pub fn time_is_up(&self) -> bool {
+        self.stage.closed || self.is_stopped()
+    }
+
+    /// Whether the clock or the user ends proofs now.
+    fn is_stopped(&self) -> bool {
         let is_late = || self.stage.deadline.is_some_and(|end| Instant::now() >= end);
-        self.stage.closed || self.limits.is_interrupted() || is_late()
+        self.limits.is_interrupted() || is_late()
     }
 
     /// One box for each part of the search region; one that holds them all when they are many.
@@ -235,6 +246,7 @@ impl<'a> Work<'a> {
                     self.refute(slot);
                 }
             }
+            let open = self.askable(group, open);
             self.note_obstacle_of_group(self.end(), group, open);
         }
         self.proven.nodes += provers.iter().map(RegionProver::nodes).sum::<usize>();
@@ -276,6 +288,20 @@ impl<'a> Work<'a> {
             }
         }
         asked
+    }
+
+    /// Of requirements that are left when proofs end those that could have been asked about; the others get the reason why not,
+    /// as they do when there is time. Those of a layer are all alike and can be asked about.
+    fn askable(&mut self, group: usize, open: BitSet) -> BitSet {
+        if self.stage.family.groups()[group].layer.is_some() || self.is_stopped() {
+            return open;
+        }
+        let slots: Vec<usize> = open.iter().collect();
+        let mut left = BitSet::new(open.len());
+        for (slot, _) in self.asked(group, &slots) {
+            left.insert(slot.slot as usize);
+        }
+        left
     }
 
     /// Of some requirements those that cannot be met in a place.

@@ -22,6 +22,7 @@ use super::node::Node;
 use super::notes::notes;
 use super::operators::{self, Context};
 use super::quote::quote;
+use super::unit_sum;
 use super::value_info::ValueInfo;
 use crate::normalisation::normalise;
 use crate::until::LoadUntil;
@@ -165,7 +166,8 @@ impl<'a> Import<'a> {
     }
 
     fn nodes(&mut self, section: &Section<'_>, until: &LoadUntil) -> Result<(), OnnxError> {
-        let fused = gelu::erf_forms(&self.model.graph);
+        let mut fused = gelu::erf_forms(&self.model.graph);
+        fused.extend(unit_sum::already(&self.model.graph));
         for (index, node) in section.nodes() {
             OnnxError::unless_over(until)?;
             self.node(fused.get(&index).unwrap_or(node));

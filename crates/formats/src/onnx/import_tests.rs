@@ -525,3 +525,67 @@ fn a_model_is_not_read_when_the_time_is_up_or_the_user_wants_an_end() {
         Err(OnnxError::OutOfTime)
     ));
 }
+
+/// A linear classifier of scikit-learn, with what its exporter puts behind it.
+fn linear_classifier(post_transform: &str) -> ModelProto {
+    let attribute = |name: &str| AttributeProto {
+        name: Some(name.into()),
+        ..AttributeProto::default()
+    };
+    let floats = |name: &str, floats: &[f32]| AttributeProto {
+        r#type: Some(attribute_type::FLOATS),
+        floats: floats.to_vec(),
+        ..attribute(name)
+    };
+    let string = |name: &str, s: &str| AttributeProto {
+        r#type: Some(attribute_type::STRING),
+        s: Some(s.as_bytes().to_vec().into()),
+        ..attribute(name)
+    };
+    let mut classifier = node("LinearClassifier", &["x"], &["label", "scores"]);
+    classifier.domain = Some("ai.onnx.ml".into());
+    classifier.attribute = [
+        floats("coefficients", &[1.0, 0.0, 0.0, 2.0, -1.0, -1.0]),
+        floats("intercepts", &[0.5, 0.0, 0.25]),
+        string("post_transform", post_transform),
+        AttributeProto {
+            r#type: Some(attribute_type::INTS),
+            ints: vec![4, 5, 7],
+            ..attribute("classlabels_ints")
+        },
+    ]
+    .iter()
+    .map(|a| a.encode_to_vec().into())
+    .collect();
+    let mut normalizer = node("Normalizer", &["scores"], &["y"]);
+    normalizer.domain = Some("ai.onnx.ml".into());
+    normalizer.attribute = vec![string("norm", "L1").encode_to_vec().into()];
+    let mut proto = small(&[classifier, normalizer], &[], &["y"]);
+    proto.opset_import.push(opset("ai.onnx.ml", 1));
+    proto
+}
+
+fn answer(network: &deepconcolic_network::Network, x: &[f32]) -> Vec<f32> {
+    use deepconcolic_network::{Pass, Point};
+    let trace = network.forward(x, &Pass::keep([Point::Answer]));
+    trace.get(Point::Answer).to_vec()
+}
+
+#[test]
+fn linear_classifiers_end_in_the_softmax_of_their_scores() {
+    let network = import(&linear_classifier("SOFTMAX")).unwrap().network;
+    assert_eq!(network.head(), deepconcolic_network::Head::Softmax);
+    let answers = answer(&network, &[1.0, 3.0]);
+    let sum: f32 = [1.5_f32, 6.0, -3.75].iter().map(|z| z.exp()).sum();
+    for (p, z) in answers.iter().zip([1.5_f32, 6.0, -3.75]) {
+        assert!((p - z.exp() / sum).abs() < 1e-6, "{p} of {z}");
+    }
+    // Scores of any other kind are divided by their sum.
+    let network = import(&linear_classifier("NONE")).unwrap().network;
+    let shares = answer(&network, &[1.0, 3.0]);
+    for (share, z) in shares.iter().zip([1.5_f32, 6.0, -3.75]) {
+        assert!((share - z / 11.25).abs() < 1e-6, "{share} of {z}");
+    }
+    let message = refusal(&linear_classifier("PROBIT"));
+    assert_says(&message, &["LinearClassifier", "PROBIT", "NONE, LOGISTIC"]);
+}

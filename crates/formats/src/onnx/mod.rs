@@ -42,6 +42,7 @@ mod quote;
 mod rewrite;
 mod shape;
 mod tensor;
+mod unit_sum;
 mod value_info;
 mod weights;
 

@@ -117,6 +117,36 @@ fn a_run_that_is_resumed_at_its_end_proves_nothing_again() {
 }
 
 #[test]
+fn a_run_that_is_resumed_gives_the_reasons_it_gave() {
+    let bed = Bed::new();
+    // Nothing can be asked about a ball in l1; the last neurons that pairs depend on leave nothing to ask.
+    let safety = ["--criterion", "safety", "--norm", "l1", "--radius", "0.02"];
+    let pairs = ["--criterion", "vvc", "--radius", "0.5"];
+    for (number, (subject, of)) in [(TABLE, &safety[..]), (IMAGES, &pairs)]
+        .into_iter()
+        .enumerate()
+    {
+        let out = format!("reasons-{number}");
+        let limits = [
+            "--seeds",
+            "3",
+            "--max-executions",
+            "1000",
+            "--budget",
+            "none",
+        ];
+        let flags = [of, &limits].concat();
+        let run = bed.run(&out, subject, &flags);
+        let whole = run.summary();
+        assert!(whole["requirements"]["unresolved"].as_u64() > Some(0));
+        let again = bed.run(&out, subject, &[&flags[..], &["--resume"]].concat());
+        for part in ["stop", "notes"] {
+            assert_eq!(whole[part], again.summary()[part], "{of:?}: {part}");
+        }
+    }
+}
+
+#[test]
 fn killed_while_it_proves_a_run_ends_with_the_same_certificates() {
     let bed = Bed::new();
     let mut random = deepconcolic_testing::Random::new(9);

@@ -261,3 +261,28 @@ fn criteria_that_cannot_share_a_suite_are_refused() {
     let refused = bed.refusal(IMAGES, &["-c", "nc", "-c", "ncb"]);
     assert_says(&refused, &["no criterion `ncb`", "did you mean"]);
 }
+
+#[test]
+fn settings_that_ask_for_more_rows_than_there_are_are_noticed() {
+    let bed = Bed::new();
+    let sections = [
+        "-c",
+        "nc",
+        "-c",
+        "kmnc",
+        "--sections",
+        "4",
+        "--seeds",
+        "3",
+        "--max-executions",
+        "200",
+        "--no-proofs",
+    ];
+    let run = bed.run("run", TABLE, &sections);
+    let mut summary = run.summary();
+    summary["settings"]["knobs"]["sections"] = 5.into();
+    std::fs::write(run.0.join("run.json"), summary.to_string()).unwrap();
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 1, "{text}");
+    assert_says(&text, &["requirements.npz", "run.json: criteria[1]"]);
+}

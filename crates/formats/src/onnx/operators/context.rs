@@ -130,6 +130,13 @@ impl Context<'_> {
         Ok(floats.map(|f| f.iter().copied().map(f64::from).collect()))
     }
 
+    /// How many strings an attribute lists.
+    pub fn strings(&self, name: &str) -> Result<usize, String> {
+        let strings = self.node.strings(name);
+        let strings = strings.map_err(|e| e.to_string())?;
+        Ok(strings.map_or(0, <[String]>::len))
+    }
+
     pub fn string_or<'b>(&'b self, name: &str, default: &'b str) -> Result<&'b str, String> {
         let string = self.node.string(name).map_err(|e| e.to_string())?;
         Ok(string.unwrap_or(default))

@@ -15,6 +15,7 @@ mod dense;
 mod discrete;
 mod einsum;
 mod fourier;
+mod linear;
 mod logic;
 mod loss;
 mod normalization;
@@ -210,6 +211,9 @@ const TABLE: &[(&str, &str, Build)] = &[
         "ArrayFeatureExtractor",
         discrete::array_feature_extractor,
     ),
+    ("ai.onnx.ml", "LinearClassifier", linear::linear_classifier),
+    ("ai.onnx.ml", "LinearRegressor", linear::linear_regressor),
+    ("ai.onnx.ml", "Normalizer", linear::normalizer),
     ("ai.onnx.ml", "Scaler", arithmetic::scaler),
     ("ai.onnx.ml", "ZipMap", shape::identity),
     (
@@ -259,7 +263,7 @@ pub(super) fn unsupported(node: &Node) -> String {
                simplify the model before export, or ask for the operator"
             .into(),
         domain => format!(
-            "operators of domain {} are not supported; export with standard ONNX operators only",
+            "this operator of domain {} is not supported; export with standard ONNX operators only",
             quote(domain)
         ),
     }

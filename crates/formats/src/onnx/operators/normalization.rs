@@ -171,7 +171,18 @@ pub fn rms_normalization(context: &mut Context<'_>) -> Outputs {
 pub fn lp_normalization(context: &mut Context<'_>) -> Outputs {
     let input = context.tensor(0)?;
     let axis = context.shape(0)?.axis(context.int_or("axis", -1)?)?;
-    let norm = match context.int_or("p", 2)? {
+    let p = context.int_or("p", 2)?;
+    float(over_norm(context, input, axis, p)?)
+}
+
+/// What lies along an axis, over its norm L1 or L2.
+pub fn over_norm(
+    context: &mut Context<'_>,
+    input: Tensor,
+    axis: usize,
+    p: i64,
+) -> Result<Tensor, String> {
+    let norm = match p {
         1 => {
             let sizes = context.add(Elementwise::new(Abs), &[input])?;
             context.add(Reduce::sum(vec![axis]), &[sizes])?
@@ -186,7 +197,7 @@ pub fn lp_normalization(context: &mut Context<'_>) -> Outputs {
     // Where all is 0, 0 comes of it.
     let least = context.constant(&[], vec![f64::from(f32::MIN_POSITIVE)])?;
     let norm = context.add(Binary::new(Max), &[norm, least])?;
-    float(context.add(Binary::new(Div), &[input, norm])?)
+    context.add(Binary::new(Div), &[input, norm])
 }
 
 /// Mean 0 and variance 1 over axes.
