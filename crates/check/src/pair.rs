@@ -72,23 +72,25 @@ impl PairJudge<'_> {
             return Ok(self.ratios(claims, input));
         }
         let pass = Pass::keep(self.points());
-        let mut standings = Vec::with_capacity(claims.len());
+        let named = tests_of(claims);
+        let inputs: Vec<&[f32]> = named.iter().map(|&test| input(test)).collect();
+        let together = Together::of_each(self.space, self.seeds, &inputs);
+        // Claims about the same tests are neighbours, so that few tests are run more than once.
+        let mut order: Vec<usize> = (0..claims.len()).collect();
+        order.sort_by_key(|&claim| (claims[claim].first, claims[claim].second));
+        let mut standings = vec![Standing::False; claims.len()];
         let mut trace = Trace::default();
-        for batch in claims.chunks(BATCH) {
-            let mut tests: Vec<u32> = batch.iter().flat_map(|c| [c.first, c.second]).collect();
-            tests.sort_unstable();
-            tests.dedup();
+        for batch in order.chunks(BATCH) {
+            let tests = tests_of(batch.iter().map(|&number| &claims[number]));
             let inputs: Vec<f32> = tests.iter().flat_map(|&t| input(t)).copied().collect();
-            let together = Together::of(self.space, self.seeds, &inputs);
             self.network.forward_into(&inputs, &pass, &mut trace);
-            for claim in batch {
-                let row = |test: u32| tests.partition_point(|&t| t < test);
-                let rows = [row(claim.first), row(claim.second)];
-                standings.push(if together.may_pair(rows[0], rows[1]) {
-                    self.standing(claim.slot, &trace, rows)?
-                } else {
-                    Standing::False
-                });
+            for &number in batch {
+                let claim = &claims[number];
+                let [a, b] = places(&named, claim);
+                if together.may_pair(a, b) {
+                    let rows = places(&tests, claim);
+                    standings[number] = self.standing(claim.slot, &trace, rows)?;
+                }
             }
         }
         Ok(standings)
@@ -178,6 +180,20 @@ impl PairJudge<'_> {
         }
         worst
     }
+}
+
+/// The tests that claims name, each once, in order.
+fn tests_of<'c>(claims: impl IntoIterator<Item = &'c PairClaim>) -> Vec<u32> {
+    let claims = claims.into_iter();
+    let mut tests: Vec<u32> = claims.flat_map(|c| [c.first, c.second]).collect();
+    tests.sort_unstable();
+    tests.dedup();
+    tests
+}
+
+/// Where the two tests of a claim are among tests in order.
+fn places(tests: &[u32], claim: &PairClaim) -> [usize; 2] {
+    [claim.first, claim.second].map(|test| tests.partition_point(|&t| t < test))
 }
 
 /// Whether a value is on its side of 0 however a runtime rounds.

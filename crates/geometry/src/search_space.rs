@@ -69,6 +69,11 @@ impl SearchSpace {
         self.extent.kind().parts(self, input, seeds)
     }
 
+    /// The same of each of many inputs.
+    pub fn parts_of_each(&self, inputs: &[&[f32]], seeds: &[f32]) -> Vec<BitSet> {
+        self.extent.kind().parts_of_each(self, inputs, seeds)
+    }
+
     /// The part that a search from a root keeps to, as far as a box can say it, or why there is none. Where a
     /// radius limits the search as well, [`radius`](Self::radius) has it.
     pub fn part(&self, which: Which<'_>, root: &[f32]) -> Result<Part, Unsupported> {

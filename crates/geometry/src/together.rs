@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 
 use deepconcolic_network::BitSet;
-use rayon::prelude::*;
 
 use crate::SearchSpace;
 
@@ -27,10 +26,13 @@ impl Together {
     /// Inputs, given one after the other, of a run over this space from these seeds.
     pub fn of(space: &SearchSpace, seeds: &[f32], inputs: &[f32]) -> Self {
         let each = space.domain.lower().len().max(1);
-        let parts: Vec<BitSet> = inputs
-            .par_chunks(each)
-            .map(|input| space.parts(input, seeds))
-            .collect();
+        let inputs: Vec<&[f32]> = inputs.chunks(each).collect();
+        Self::of_each(space, seeds, &inputs)
+    }
+
+    /// The same of inputs that lie in different places.
+    pub fn of_each(space: &SearchSpace, seeds: &[f32], inputs: &[&[f32]]) -> Self {
+        let parts = space.parts_of_each(inputs, seeds);
         let mut known: HashMap<BitSet, u32> = HashMap::new();
         let mut together = Self::default();
         for parts in parts {

@@ -186,6 +186,13 @@ impl SuiteTable {
         floats && rest(self) == rest(other)
     }
 
+    /// How many tests a file has, without reading them.
+    pub fn count(path: &Path) -> Result<usize, ArchiveError> {
+        let file = NpzReader::open(path)?;
+        let labels = file.shape("label").and_then(|shape| shape.first().copied());
+        labels.ok_or_else(|| ArchiveError::damaged(path, "it has no labels"))
+    }
+
     /// Reads it back; `elements` is the size of one input.
     pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;

@@ -1,7 +1,9 @@
 //! Rounds of another campaign on the same subject, say of another worker: everything that it found is run
 //! again here, and nothing is taken twice.
 
-use deepconcolic_check::{Claim, Confirmed, Standing};
+use std::collections::HashMap;
+
+use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
 
 use super::{Added, AddedPair, Campaign, Round};
 use crate::identity::{TestId, TestRef};
@@ -18,6 +20,8 @@ impl Campaign {
         let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
         let confirmed = self.witnesses().confirm(&claims, open, uncovered);
         let confirmed: Vec<Confirmed> = confirmed.into_iter().collect::<Result<_, _>>()?;
+        // What is met already needs no other two tests, and nothing is claimed of them.
+        let is_wanted = |pair: &&AddedPair| !self.is_met(pair.slot);
         let pair = |pair: &AddedPair| {
             Ok(AddedPair {
                 slot: pair.slot,
@@ -28,6 +32,7 @@ impl Campaign {
         let pairs: Vec<AddedPair> = round
             .pairs
             .iter()
+            .filter(is_wanted)
             .map(pair)
             .collect::<Result<_, String>>()?;
         let (pairs, standings) = self.new_pairs(&pairs, &tests, &confirmed)?;
@@ -50,21 +55,30 @@ impl Campaign {
         Ok(joined)
     }
 
+    /// Whether nothing is gained by two more tests that meet a requirement. Of ratios the largest is wanted.
+    pub fn is_met(&self, slot: Slot) -> bool {
+        let uncovered = &self.ledger.uncovered()[slot.group as usize];
+        self.subject.family.ratios().is_none()
+            && !self.ledger.is_open(slot)
+            && !uncovered.contains(slot.slot as usize)
+    }
+
     /// The tests of a round that are not here yet, and what all of its tests are called then.
     fn new_tests(&self, round: &Round) -> Result<(Vec<Added>, Vec<TestRef>), String> {
         let mut new: Vec<Added> = Vec::new();
         let mut names: Vec<TestRef> = Vec::new();
-        let mut seen: Vec<TestId> = Vec::new();
+        let mut seen: HashMap<TestId, TestRef> = HashMap::new();
         for test in &round.tests {
             let id = TestId::of(test.provenance.root, &test.input);
             if let Some(number) = self.suite.find(id) {
                 names.push(self.suite.name(number));
-            } else if let Some(number) = seen.iter().position(|known| *known == id) {
-                names.push(TestRef::Here(number as u32));
+            } else if let Some(&name) = seen.get(&id) {
+                names.push(name);
             } else {
                 let provenance = test.provenance.rename(|&parent| here(&names, parent))?;
-                names.push(TestRef::Here(new.len() as u32));
-                seen.push(id);
+                let name = TestRef::Here(new.len() as u32);
+                names.push(name);
+                seen.insert(id, name);
                 new.push(Added {
                     input: test.input.clone(),
                     provenance,
@@ -74,14 +88,17 @@ impl Campaign {
         Ok((new, names))
     }
 
-    /// Of pairs those that nothing here meets as well, with their standing. All must be what they are said
-    /// to be.
+    /// Of pairs those that nothing here meets as well, with their standing. All that are given must be what they
+    /// are said to be.
     fn new_pairs(
         &self,
         pairs: &[AddedPair],
         tests: &[Added],
         confirmed: &[Confirmed],
     ) -> Result<(Vec<AddedPair>, Vec<Standing>), String> {
+        if pairs.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
         let standings = self.stand(pairs, tests)?;
         if standings.contains(&Standing::False) {
             return Err("two of its tests do not meet what they were recorded for".into());

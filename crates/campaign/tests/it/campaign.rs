@@ -313,6 +313,35 @@ fn what_is_joined_is_not_taken_on_trust() {
 }
 
 #[test]
+fn two_tests_for_what_is_met_already_are_neither_judged_nor_taken() {
+    let scene = scene(Kind::Relu, 2, "ssc", Norm::LINF, Extent::Domain);
+    let (_, rounds, _) = scene.run(Strategy::Cascade, 3000);
+    let (mut joined, _) = join(&scene, &[&rounds]);
+    let firm = |round: &Round| {
+        let mut firm = round.clone();
+        firm.pairs.retain(|pair| joined.is_met(pair.slot));
+        firm
+    };
+    let number = rounds.iter().position(|r| !firm(r).pairs.is_empty());
+    let number = number.expect("some pair is met by the margin");
+    let mut wrong = firm(&rounds[number]);
+    // Nothing changes between a test and itself.
+    for pair in &mut wrong.pairs {
+        pair.second = pair.first;
+    }
+    let mut campaign = scene.campaign(Strategy::Cascade, &Limits::default());
+    for earlier in &rounds[..number] {
+        campaign.join(earlier).unwrap();
+    }
+    let why = campaign.join(&wrong).unwrap_err();
+    assert!(why.contains("do not meet"), "{why}");
+    let (claims, tests) = (joined.claims().to_vec(), joined.suite().clone());
+    assert!(joined.join(&wrong).unwrap().pairs.is_empty());
+    assert_eq!(joined.claims(), claims);
+    assert_eq!(*joined.suite(), tests);
+}
+
+#[test]
 fn an_interrupted_round_leaves_no_trace() {
     let scene = scene(Kind::Image, 2, "nbc", Norm::LINF, Extent::Domain);
     let flag = AtomicBool::new(false);

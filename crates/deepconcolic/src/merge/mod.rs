@@ -1,7 +1,8 @@
 //! Several runs of one job as one: what workers found, joined. Nothing of a part is believed: each test is
-//! run again, each certificate judged again, and what a part says of its requirements must be borne out by
-//! that.
+//! run again, each certificate that is kept is judged again, and what a part says of its requirements must be
+//! borne out by that. Where tests meet everything, certificates have nothing to say and are left out.
 
+mod certificates;
 mod parts;
 mod same_job;
 mod saved;
@@ -23,6 +24,7 @@ use crate::plan;
 use crate::prepare::Prepared;
 use crate::prove::Proven;
 use crate::session::{Listener, Stopwatch};
+pub use certificates::{Content, JoinedCertificate, rejected};
 use parts::Worker;
 
 /// Most names of requirements in a message.
@@ -62,7 +64,11 @@ impl Merge {
         for worker in &workers {
             entries.extend(worker.join(&mut campaign, &prepared)?);
         }
-        let certificates = parts::certificates(&workers);
+        let certificates = if parts::need_certificates(&workers, &prepared, &campaign)? {
+            certificates::joined(&workers, &prepared.network)?
+        } else {
+            Vec::new()
+        };
         let mut proven = Proven::joined(&prepared, &certificates)?;
         agree(prepared.family.as_ref(), &campaign, &proven)?;
         let mut passes = Passes::default();
@@ -157,7 +163,7 @@ fn write(
     first: &Worker,
     prepared: &Prepared,
     entries: &[JournalEntry],
-    certificates: &[(String, &[u8])],
+    certificates: &[JoinedCertificate<'_>],
 ) -> Result<RunFolder, Error> {
     let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;
     let (folder, mut journal) = RunFolder::create(out, &settings)?;
@@ -175,8 +181,8 @@ fn write(
         journal.append(entry)?;
     }
     let store = CertificateFolder(folder.file(CERTIFICATES));
-    for (number, (_, certificate)) in certificates.iter().enumerate() {
-        store.write(number as i32, certificate)?;
+    for (number, certificate) in certificates.iter().enumerate() {
+        store.write(number as i32, &certificate.to_bytes(&prepared.network))?;
     }
     Ok(folder)
 }

@@ -47,21 +47,6 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Worker>, Error> {
     Ok(workers)
 }
 
-/// Certificates of all parts with where each lies, each once.
-pub fn certificates(workers: &[Worker]) -> Vec<(String, &[u8])> {
-    let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
-    let mut all = Vec::new();
-    for worker in workers {
-        for (name, bytes) in &worker.part.certificates {
-            if seen.insert(bytes) {
-                let path = worker.part.path.join(CERTIFICATES).join(name);
-                all.push((path.display().to_string(), bytes.as_slice()));
-            }
-        }
-    }
-    all
-}
-
 impl Worker {
     /// Parts in order, then by what they hold.
     fn order(&self) -> (Option<Partition>, u64, Digest) {
@@ -99,7 +84,7 @@ impl Worker {
                 entries.push(entry(joined, std::mem::take(&mut seconds)));
             }
         }
-        if let Some(round) = self.claimed(prepared)? {
+        if let Some(round) = self.claimed(prepared, campaign)? {
             let joined = campaign
                 .join(&round)
                 .map_err(|why| self.refuse(&format!("{REQUIREMENTS} cannot be repeated: {why}")))?;
@@ -117,18 +102,23 @@ impl Worker {
         })
     }
 
-    /// Pairs of its tests that its table names. Some that nobody looked for are in no round.
-    fn claimed(&self, prepared: &Prepared) -> Result<Option<Round>, Error> {
+    /// Pairs of its tests that its table names, without those of requirements that are met already. Some that nobody
+    /// looked for are in no round.
+    fn claimed(&self, prepared: &Prepared, campaign: &Campaign) -> Result<Option<Round>, Error> {
         let Some(table) = self.table()? else {
             return Ok(None);
         };
         let path = self.part.path.join(SUITE);
-        let suite = SuiteTable::read(&path, prepared.network.input_elements())?;
-        if let Some(why) = table.misfit(suite.len()) {
+        if let Some(why) = table.misfit(SuiteTable::count(&path)?) {
             return Err(self.refuse(&format!("{REQUIREMENTS}: {why}")));
         }
         let claims = table.claims(prepared.family.as_ref());
-        let claims = claims.map_err(|why| self.refuse(&why))?;
+        let mut claims = claims.map_err(|why| self.refuse(&why))?;
+        claims.retain(|claim| !campaign.is_met(claim.slot));
+        if claims.is_empty() {
+            return Ok(None);
+        }
+        let suite = SuiteTable::read(&path, prepared.network.input_elements())?;
         let name = |test: u32| {
             name(&suite, &prepared.seeds, test as usize)
                 .ok_or_else(|| self.refuse(&format!("test {test} has a root that is no seed")))
@@ -184,6 +174,13 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// Whether its table calls anything infeasible.
+    pub fn claims_infeasible(&self) -> Result<bool, Error> {
+        let table = self.table()?;
+        let infeasible = State::Infeasible as u8;
+        Ok(table.is_some_and(|table| table.state.contains(&infeasible)))
     }
 
     /// Bounds that its table has; nobody can check them, here or there.
@@ -259,6 +256,25 @@ fn name(suite: &SuiteTable, seeds: &Seeds, test: usize) -> Option<TestRef> {
     let each = seeds.input(0).len();
     let input = &suite.x[test * each..(test + 1) * each];
     Some(TestRef::Known(TestId::of(root, input)))
+}
+
+/// Whether certificates can say anything that counts: something is not covered, or a part calls something infeasible, which
+/// must then not be covered. Of slopes they always do.
+pub fn need_certificates(
+    workers: &[Worker],
+    prepared: &Prepared,
+    campaign: &Campaign,
+) -> Result<bool, Error> {
+    let ledger = campaign.ledger();
+    if ledger.covered_count() < ledger.total() || prepared.family.ratios().is_some() {
+        return Ok(true);
+    }
+    for worker in workers {
+        if worker.claims_infeasible()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Requirements that no part was asked for.

@@ -2,21 +2,26 @@
 //! enough.
 
 use deepconcolic_campaign::Limits;
-use deepconcolic_check::steepness::SlopeCertificate;
-use deepconcolic_check::{Certificate, Expectation, ProvenFacts, Slot, check};
-use deepconcolic_network::BitSet;
+use deepconcolic_check::steepness::AcceptedSlope;
+use deepconcolic_check::{Accepted, Certificate, Expectation, ProvenFacts, Slot, check};
+use deepconcolic_network::{BitSet, Network};
 use deepconcolic_proofs::regions;
+use rayon::prelude::*;
 
 use super::Proven;
 use super::named_certificates::Order;
 use super::slopes::{SlopeQuestions, judge as judge_slope};
 use crate::error::Error;
+use crate::merge::{Content, JoinedCertificate, rejected};
 use crate::prepare::Prepared;
 
 impl Proven {
     /// What certificates show together, each judged by the checker; they are numbered as they come. What is
     /// not accepted is refused by its name.
-    pub fn joined(prepared: &Prepared, certificates: &[(String, &[u8])]) -> Result<Self, Error> {
+    pub fn joined(
+        prepared: &Prepared,
+        certificates: &[JoinedCertificate<'_>],
+    ) -> Result<Self, Error> {
         let network = &prepared.network;
         let seeds: Vec<Vec<f32>> = prepared.seeds.iter().map(<[f32]>::to_vec).collect();
         let boxes = regions(&prepared.space, &seeds).into_iter();
@@ -29,22 +34,21 @@ impl Proven {
             requirements: None,
         };
         let mut slopes = Vec::new();
-        for (number, (name, bytes)) in certificates.iter().enumerate() {
-            if SlopeCertificate::begins(bytes) {
-                let slope = judge_slope(network, bytes, &prepared.digest);
-                let slope = slope
-                    .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
-                slopes.push((number as i32, slope));
-                continue;
+        // The boxes are judged at the same time, and taken in one after the other.
+        let judged: Vec<Result<Judged, Error>> = certificates
+            .par_iter()
+            .map(|certificate| judge(network, certificate, &expectation))
+            .collect();
+        for (number, judged) in judged.into_iter().enumerate() {
+            match judged? {
+                Judged::Slope(slope) => slopes.push((number as i32, slope)),
+                Judged::Accepted(accepted) => {
+                    facts
+                        .add_accepted(network, &accepted)
+                        .map_err(|why| rejected(&certificates[number].sources[0].0, &why))?;
+                    proven.accepted.push((number as i32, accepted));
+                }
             }
-            let judged = Certificate::from_bytes(bytes, network).and_then(|certificate| {
-                let accepted = check(network, &certificate, &expectation)?;
-                facts.add_accepted(network, &accepted)?;
-                Ok(accepted)
-            });
-            let accepted = judged
-                .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
-            proven.accepted.push((number as i32, accepted));
         }
         let family = prepared.family.as_ref();
         let groups = family.groups().iter();
@@ -88,5 +92,39 @@ impl Proven {
         for (slot, bound) in bounds {
             self.bounds.enter_whole(slot, bound);
         }
+    }
+}
+
+/// A certificate that was accepted.
+enum Judged {
+    Slope(AcceptedSlope),
+    Accepted(Accepted),
+}
+
+fn judge(
+    network: &Network,
+    certificate: &JoinedCertificate<'_>,
+    expectation: &Expectation<'_>,
+) -> Result<Judged, Error> {
+    match &certificate.content {
+        Content::Slopes(bytes) => {
+            let name = &certificate.sources[0].0;
+            let slope = judge_slope(network, bytes, expectation.model);
+            let slope = slope
+                .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
+            Ok(Judged::Slope(slope))
+        }
+        Content::Requirements(joined) => match check(network, joined, expectation) {
+            Ok(accepted) => Ok(Judged::Accepted(accepted)),
+            // It is one of those that it was joined from.
+            Err(why) => {
+                for (name, bytes) in &certificate.sources {
+                    Certificate::from_bytes(bytes, network)
+                        .and_then(|own| check(network, &own, expectation))
+                        .map_err(|why| rejected(name, &why))?;
+                }
+                Err(rejected(&certificate.sources[0].0, &why))
+            }
+        },
     }
 }

@@ -1,23 +1,44 @@
 //! Balls of one radius round the seeds: a part for each seed.
 
 use deepconcolic_network::BitSet;
+use rayon::prelude::*;
 
 use super::kind::{Cover, Hull, Part, RegionKind, Room, ScopeWords, Which, parts_where};
+use super::pivots::Pivots;
 use crate::{Ends, Norm, SearchSpace, Unsupported};
 
 pub(super) struct Balls {
     pub radius: f64,
 }
 
+impl Balls {
+    /// Whether an input lies in the ball round a seed.
+    fn holds(&self, space: &SearchSpace, input: &[f32], seed: &[f32]) -> bool {
+        (space.norm).is_within(input, seed, self.radius, &space.units)
+            && space.changed_fixed(input, seed).is_none()
+    }
+}
+
 impl RegionKind for Balls {
     fn parts(&self, space: &SearchSpace, input: &[f32], seeds: &[f32]) -> BitSet {
         let each = input.len().max(1);
-        let seed = |part: usize| &seeds[part * each..(part + 1) * each];
-        let (norm, units) = (space.norm, &space.units);
         parts_where(seeds.len() / each, |part| {
-            norm.is_within(input, seed(part), self.radius, units)
-                && space.changed_fixed(input, seed(part)).is_none()
+            self.holds(space, input, &seeds[part * each..(part + 1) * each])
         })
+    }
+
+    fn parts_of_each(&self, space: &SearchSpace, inputs: &[&[f32]], seeds: &[f32]) -> Vec<BitSet> {
+        let each = inputs.first().map_or(1, |input| input.len().max(1));
+        let seeds: Vec<&[f32]> = seeds.chunks_exact(each).collect();
+        let pivots = Pivots::of(space, self.radius, &seeds, inputs.len());
+        let parts = |input: &&[f32]| {
+            let sight = pivots.as_ref().map(|pivots| pivots.sight(input));
+            let is_far = |part: usize| sight.as_ref().is_some_and(|sight| sight.is_far(part));
+            parts_where(seeds.len(), |part| {
+                !is_far(part) && self.holds(space, input, seeds[part])
+            })
+        };
+        inputs.par_iter().map(parts).collect()
     }
 
     fn outside(&self, space: &SearchSpace, input: &[f32], root: &[f32]) -> Option<String> {

@@ -1,13 +1,22 @@
 //! What every kind of search region says of itself.
 
 use deepconcolic_network::BitSet;
+use rayon::prelude::*;
 
 use crate::{Ends, Norm, SearchSpace, Unsupported};
 
 /// A kind of search region. A region consists of parts: two inputs of one requirement lie in one part.
-pub(crate) trait RegionKind {
+pub(crate) trait RegionKind: Sync {
     /// The parts that an input lies in, by number; seeds are given one after the other.
     fn parts(&self, space: &SearchSpace, input: &[f32], seeds: &[f32]) -> BitSet;
+
+    /// The same of each of many inputs.
+    fn parts_of_each(&self, space: &SearchSpace, inputs: &[&[f32]], seeds: &[f32]) -> Vec<BitSet> {
+        let parts = inputs
+            .par_iter()
+            .map(|input| self.parts(space, input, seeds));
+        parts.collect()
+    }
 
     /// Whether an input lies in the region, as far as that can be said without its seed.
     fn has(&self, _input: &[f32]) -> bool {

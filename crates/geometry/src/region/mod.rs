@@ -5,6 +5,7 @@ mod balls;
 mod boxes;
 mod extent;
 mod kind;
+mod pivots;
 mod whole;
 
 pub use extent::Extent;

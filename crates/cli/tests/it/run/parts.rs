@@ -116,6 +116,10 @@ fn parts_joined_are_one_run_whatever_their_order() {
             let parts: Vec<&Left> = parts.iter().collect();
             let whole = merged(&bed, "whole", &parts);
             assert_union(&whole, &parts);
+            // What parts show of a box is one certificate: there are two seeds.
+            let shown: usize = parts.iter().map(|part| certificates(part).len()).sum();
+            assert!(certificates(&whole).len() <= shown.min(2), "{number}");
+            assert_eq!(shown == 0, certificates(&whole).is_empty(), "{number}");
             let total = |run: &Left| run.summary()["requirements"]["total"].as_u64().unwrap();
             let sum: u64 = parts.iter().map(|part| total(part)).sum();
             assert_eq!(total(&whole), sum, "{number}");
