@@ -57,16 +57,19 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What steers a search towards requirements on one input; none where all are pairs of neurons.
+    /// What steers a search towards requirements on one input; none where all ask for two.
     fn guide(&self) -> Option<&dyn Guide> {
         self.family.guide().ok()
     }
 
-    /// Of sets, group by group, what is asked of one input: pairs of neurons are left out.
-    fn without_pairs(&self, sets: &[BitSet]) -> Vec<BitSet> {
-        let of_group = |(group, set): (usize, &BitSet)| match self.family.pairs(group) {
-            Some(_) => BitSet::new(set.len()),
-            None => set.clone(),
+    /// Of sets, group by group, what is asked of one input: pairs of neurons and ratios are left out.
+    fn of_one_input(&self, sets: &[BitSet]) -> Vec<BitSet> {
+        let of_group = |(group, set): (usize, &BitSet)| {
+            if self.family.asks_for_two(group) {
+                BitSet::new(set.len())
+            } else {
+                set.clone()
+            }
         };
         sets.iter().enumerate().map(of_group).collect()
     }
@@ -190,7 +193,7 @@ pub struct Campaign {
     rng_seed: u64,
     suite: Suite,
     ledger: Ledger,
-    /// The steepest pair of each region, for a family of ratios.
+    /// The steepest pair of each region, where ratios are required.
     steepest: Steepest,
     passes: Passes,
     progress: stages::Progress,
@@ -225,7 +228,7 @@ impl Campaign {
         let family = subject.family.as_ref();
         strategy.can_search(family)?;
         match strategy {
-            _ if family.ratios().is_some() || family.has_only_pairs() => {}
+            _ if family.asks_only_for_two() => {}
             Strategy::Published => stages::can_be_published(&subject)?,
             _ => {
                 family.guide()?;
@@ -254,7 +257,7 @@ impl Campaign {
         campaign.measure(limits);
         campaign.progress.charge(campaign.passes.total());
         if let Some(guide) = campaign.subject.guide() {
-            let open = campaign.subject.without_pairs(campaign.ledger.open());
+            let open = campaign.subject.of_one_input(campaign.ledger.open());
             campaign.ranking = Ranking::new(guide, &open);
         }
         campaign.fresh = campaign.suite.len();
@@ -316,7 +319,7 @@ impl Campaign {
         &self.claims
     }
 
-    /// The steepest pair of each region, for a family of ratios.
+    /// The steepest pair of each region, where ratios are required.
     pub fn steepest(&self) -> &Steepest {
         &self.steepest
     }
@@ -368,7 +371,7 @@ impl Campaign {
         self.judge().judge(&claims, &|test| self.input(new, test))
     }
 
-    /// How steep the network is between the two tests of each pair, for a family of ratios.
+    /// How steep the network is between the two tests of each pair that is about a ratio.
     fn slopes(&self, pairs: &[AddedPair], new: &[Added]) -> Vec<Option<f64>> {
         if self.subject.family.ratios().is_none() {
             return Vec::new();
@@ -464,14 +467,16 @@ impl Campaign {
         (stage != Stage::Symbolic || !self.holding).then_some(stage)
     }
 
-    /// What is open of one input, and of pairs of neurons.
+    /// What is open of one input, of pairs of neurons and of ratios.
     fn open_count(&self) -> OpenCount {
         let mut open = OpenCount::default();
         for (group, set) in self.ledger.open().iter().enumerate() {
-            match self.subject.family.pairs(group) {
-                Some(_) => open.pairs += set.count(),
-                None => open.single += set.count(),
-            }
+            let family = &self.subject.family;
+            *match family.pairs(group) {
+                Some(_) => &mut open.pairs,
+                None if family.is_about_ratios(group) => &mut open.ratios,
+                None => &mut open.single,
+            } += set.count();
         }
         open
     }
@@ -550,10 +555,11 @@ impl Campaign {
         if is_ranked(stage) && limits.left(self.passes) <= self.fresh {
             return None;
         }
-        // Climbers and engines are sent for pairs by a stage of their own.
-        let is_mixed = self.subject.family.has_pairs() && self.subject.guide().is_some();
-        let single = (is_mixed && stage != Stage::Pairs)
-            .then(|| self.subject.without_pairs(self.ledger.open()));
+        // Climbers and engines are sent for pairs, and for ratios, by stages of their own.
+        let family = &self.subject.family;
+        let is_mixed = (family.has_pairs() || family.ratios().is_some()) && family.guide().is_ok();
+        let single = (is_mixed && !matches!(stage, Stage::Pairs | Stage::Slopes))
+            .then(|| self.subject.of_one_input(self.ledger.open()));
         let context = AscentContext {
             network: &self.subject.network,
             family: self.subject.family.as_ref(),

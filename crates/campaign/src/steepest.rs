@@ -1,23 +1,25 @@
-//! The steepest pair of tests of each region, for a family of ratios: what is known whether or not it exceeds a
+//! The steepest pair of tests of each region, where ratios are required: what is known whether or not it exceeds a
 //! constant.
 
 use deepconcolic_check::{PairClaim, Slot};
-use deepconcolic_criteria::{Family, Group};
+use deepconcolic_criteria::Family;
 
-/// By slot, the pair between whose tests the network is steepest.
+/// By slot of the group of ratios, the pair between whose tests the network is steepest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steepest {
+    group: u32,
     pairs: Vec<Option<(PairClaim, f64)>>,
 }
 
 impl Steepest {
     /// Nothing known yet. Families of other things have no slopes.
     pub fn new(family: &dyn Family) -> Self {
-        let slots = match family.ratios() {
-            Some(_) => family.groups().first().map_or(0, Group::slots),
-            None => 0,
+        let (group, slots) = match family.ratios() {
+            Some((group, _)) => (group, family.groups()[group].slots()),
+            None => (0, 0),
         };
         Self {
+            group: group as u32,
             pairs: vec![None; slots],
         }
     }
@@ -30,7 +32,7 @@ impl Steepest {
     /// Whether a slope is larger than what is known of its slot.
     pub fn is_beaten(&self, slot: Slot, slope: Option<f64>) -> bool {
         let known = self.of(slot.slot as usize).map_or(0.0, |(_, slope)| slope);
-        slope.is_some_and(|slope| slope > known)
+        slot.group == self.group && slope.is_some_and(|slope| slope > known)
     }
 
     /// Enters a pair, if it is steeper.

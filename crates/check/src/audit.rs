@@ -321,7 +321,7 @@ impl Witnesses<'_> {
     /// Whether a group is counted over a suite of so many tests as a whole. If not, only what is claimed counts.
     fn is_compared(&self, group: usize, tests: usize) -> bool {
         // A ratio counts as it is certain, which is not how data are counted.
-        if self.family.ratios().is_some() {
+        if self.family.is_about_ratios(group) {
             return false;
         }
         let signs = (Change::Sign, Change::Sign);

@@ -66,11 +66,31 @@ impl PairJudge<'_> {
         claims: &[PairClaim],
         input: &dyn Fn(u32) -> &'b [f32],
     ) -> Result<Vec<Standing>, String> {
+        let is_ratio = |claim: &PairClaim| self.family.is_about_ratios(claim.slot.group as usize);
+        let (ratios, others): (Vec<PairClaim>, Vec<PairClaim>) =
+            claims.iter().partition(|claim| is_ratio(claim));
+        let (mut ratios, mut others) = (
+            self.ratios(&ratios, input).into_iter(),
+            self.formulas(&others, input)?.into_iter(),
+        );
+        let judged = claims.iter().filter_map(|claim| {
+            if is_ratio(claim) {
+                ratios.next()
+            } else {
+                others.next()
+            }
+        });
+        Ok(judged.collect())
+    }
+
+    /// Claims about formulas and pairs of neurons.
+    fn formulas<'b>(
+        &self,
+        claims: &[PairClaim],
+        input: &dyn Fn(u32) -> &'b [f32],
+    ) -> Result<Vec<Standing>, String> {
         /// Tests run at a time.
         const BATCH: usize = 64;
-        if self.family.ratios().is_some() {
-            return Ok(self.ratios(claims, input));
-        }
         let pass = Pass::keep(self.points());
         let named = tests_of(claims);
         let inputs: Vec<&[f32]> = named.iter().map(|&test| input(test)).collect();
@@ -96,7 +116,7 @@ impl PairJudge<'_> {
         Ok(standings)
     }
 
-    /// How steep the network is for certain between the two tests of each claim, for a family of ratios.
+    /// How steep the network is for certain between the two tests of each claim that is about a ratio.
     pub fn slopes<'b>(
         &self,
         claims: &[PairClaim],
@@ -107,7 +127,11 @@ impl PairJudge<'_> {
             .map(|claim| [input(claim.first), input(claim.second)])
             .collect();
         let slope = |(claim, inputs): (&PairClaim, &[&[f32]; 2])| {
-            let ratio = self.family.ratios()?.ratio(claim.slot.slot as usize);
+            let (group, ratios) = self.family.ratios()?;
+            if claim.slot.group as usize != group {
+                return None;
+            }
+            let ratio = ratios.ratio(claim.slot.slot as usize);
             certain_ratio(self.network, &ratio, *inputs, &self.space.units)
         };
         let claims = claims.par_iter().zip(inputs.par_iter());
@@ -117,7 +141,7 @@ impl PairJudge<'_> {
     /// Claims about ratios: a constant is exceeded for certain or not at all.
     fn ratios<'b>(&self, claims: &[PairClaim], input: &dyn Fn(u32) -> &'b [f32]) -> Vec<Standing> {
         let constant = |claim: &PairClaim| {
-            let ratios = self.family.ratios()?;
+            let (_, ratios) = self.family.ratios()?;
             ratios.ratio(claim.slot.slot as usize).constant
         };
         let slopes = self.slopes(claims, input);

@@ -30,8 +30,8 @@ pub struct Run {
     pub data: DataArguments,
     #[command(flatten)]
     pub decision: DecisionArguments,
-    /// A criterion by name (`deepconcolic criteria` explains them; default: nc); all
-    /// but lipschitz may be given several times over one suite
+    /// A criterion by name (`deepconcolic criteria` explains them; default: nc); may be
+    /// given several times, over one suite
     #[arg(
         short,
         long,

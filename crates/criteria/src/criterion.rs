@@ -129,14 +129,24 @@ pub trait Family: Send + Sync {
         (0..self.groups().len()).any(|group| self.pairs(group).is_some())
     }
 
-    /// Whether every group is one of pairs.
-    fn has_only_pairs(&self) -> bool {
-        (0..self.groups().len()).all(|group| self.pairs(group).is_some())
+    /// What the slots of one group ask about ratios, with the number of that group, if there is one.
+    fn ratios(&self) -> Option<(usize, &dyn Ratios)> {
+        None
     }
 
-    /// What its slots ask about ratios, if it is a family of ratios; it then has one group.
-    fn ratios(&self) -> Option<&dyn Ratios> {
-        None
+    /// Whether a group is the one about ratios.
+    fn is_about_ratios(&self, group: usize) -> bool {
+        self.ratios().is_some_and(|(number, _)| number == group)
+    }
+
+    /// Whether a group is one of pairs of neurons or of ratios: searches for one input cannot serve it.
+    fn asks_for_two(&self, group: usize) -> bool {
+        self.pairs(group).is_some() || self.is_about_ratios(group)
+    }
+
+    /// Whether every group is one of pairs of neurons or of ratios.
+    fn asks_only_for_two(&self) -> bool {
+        (0..self.groups().len()).all(|group| self.asks_for_two(group))
     }
 
     /// What must be kept of a run to measure it.
@@ -159,9 +169,10 @@ pub trait Family: Send + Sync {
 
     /// How many inputs a requirement speaks of.
     fn inputs(&self, group: usize, _slot: usize) -> Inputs {
-        match (self.pairs(group), self.ratios()) {
-            (None, None) => Inputs::One,
-            _ => Inputs::Two,
+        if self.asks_for_two(group) {
+            Inputs::Two
+        } else {
+            Inputs::One
         }
     }
 
@@ -205,8 +216,11 @@ pub trait Pairs {
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
 }
 
-/// What the slots of a family of ratios ask.
+/// What the slots of a group of ratios ask.
 pub trait Ratios: Sync {
+    /// What a person calls the region of a slot.
+    fn region(&self, slot: usize) -> String;
+
     /// What a slot asks of two inputs.
     fn ratio(&self, slot: usize) -> Ratio;
 

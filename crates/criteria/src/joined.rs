@@ -7,10 +7,10 @@ use deepconcolic_network::{BitSet, Point, Seed, Trace};
 use crate::criterion::Rerun;
 use crate::{
     Change, Clearance, Confinement, Family, Group, Guide, Objective, PairRequirement, Pairs,
-    SampleView, Sections, Tally,
+    Ratios, SampleView, Sections, Tally,
 };
 
-/// Several families of requirements, on one input or on pairs of neurons.
+/// Several families of requirements: on one input, on pairs of neurons, on ratios.
 pub struct Joined {
     members: Vec<Member>,
     groups: Vec<Group>,
@@ -45,20 +45,14 @@ impl Member {
 }
 
 impl Joined {
-    /// Families with the names of their criteria; or why they cannot be one.
-    pub fn new(families: Vec<(&'static str, Box<dyn Family>)>) -> Result<Self, String> {
+    /// Families with the names of their criteria, at most one of them of ratios.
+    pub fn new(families: Vec<(&'static str, Box<dyn Family>)>) -> Self {
         let mut joined = Self {
             members: Vec::new(),
             groups: Vec::new(),
             starts: Vec::new(),
         };
         for (name, family) in families {
-            if family.ratios().is_some() {
-                return Err(format!(
-                    "{name} has a run of its own: its search draws steep pairs until the limits, and what comes of it are \
-                     slopes and not counts; all other criteria can share one"
-                ));
-            }
             let start = joined.groups.len();
             joined.starts.push(start);
             joined.groups.extend_from_slice(family.groups());
@@ -68,7 +62,7 @@ impl Joined {
                 start,
             });
         }
-        Ok(joined)
+        joined
     }
 
     /// The family that a group belongs to.
@@ -125,6 +119,13 @@ impl Family for Joined {
         pairs.map(|_| member as &dyn Pairs)
     }
 
+    fn ratios(&self) -> Option<(usize, &dyn Ratios)> {
+        self.members.iter().find_map(|member| {
+            let (group, ratios) = member.family.ratios()?;
+            Some((member.start + group, ratios))
+        })
+    }
+
     fn points(&self) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         for point in self
@@ -139,9 +140,9 @@ impl Family for Joined {
         points
     }
 
+    /// Ratios are left out: what counts of them is what is certain, which no tally says.
     fn tally(&self) -> Box<dyn Tally + '_> {
-        let members = self.members.iter();
-        self.joined_tally(members.map(|member| member.family.tally()).collect())
+        self.tally_of(&|group| !self.is_about_ratios(group))
     }
 
     fn tally_of(&self, is_counted: &dyn Fn(usize) -> bool) -> Box<dyn Tally + '_> {
@@ -152,14 +153,14 @@ impl Family for Joined {
         self.joined_tally(tallies)
     }
 
-    /// Steers towards what is asked of one input; pairs of neurons are searched for otherwise.
+    /// Steers towards what is asked of one input; pairs of neurons and ratios are searched for otherwise.
     fn guide(&self) -> Result<&dyn Guide, String> {
         for Member { name, family, .. } in &self.members {
-            if !family.has_pairs() {
+            if !family.asks_only_for_two() {
                 family.guide().map_err(|why| format!("{name}: {why}"))?;
             }
         }
-        if self.has_only_pairs() {
+        if self.asks_only_for_two() {
             return Err("all criteria ask for two inputs at once".into());
         }
         Ok(self)

@@ -136,11 +136,7 @@ impl Family for Slopes {
     }
 
     fn label(&self, _: usize, slot: usize) -> String {
-        match &self.regions[slot].0 {
-            Region::Domain => "domain".into(),
-            Region::Ball(_) => format!("seed {slot}"),
-            Region::Box { .. } => format!("box {slot}"),
-        }
+        self.region(slot)
     }
 
     /// In the norm L-infinity the outputs differ by more than c times the inputs if one output does
@@ -196,8 +192,8 @@ impl Family for Slopes {
         Ok(Objective::Ratio(self.ratio(slot)))
     }
 
-    fn ratios(&self) -> Option<&dyn Ratios> {
-        Some(self)
+    fn ratios(&self) -> Option<(usize, &dyn Ratios)> {
+        Some((0, self))
     }
 
     fn points(&self) -> Vec<Point> {
@@ -214,6 +210,14 @@ impl Family for Slopes {
 }
 
 impl Ratios for Slopes {
+    fn region(&self, slot: usize) -> String {
+        match &self.regions[slot].0 {
+            Region::Domain => "domain".into(),
+            Region::Ball(_) => format!("seed {slot}"),
+            Region::Box { .. } => format!("box {slot}"),
+        }
+    }
+
     fn ratio(&self, slot: usize) -> Ratio {
         Slopes::ratio(self, slot)
     }

@@ -144,7 +144,7 @@ impl Family for Part {
         self.family.pairs(group)
     }
 
-    fn ratios(&self) -> Option<&dyn Ratios> {
+    fn ratios(&self) -> Option<(usize, &dyn Ratios)> {
         self.family.ratios()
     }
 

@@ -178,7 +178,7 @@ fn whole_family(
     match families.len() {
         0 => Err(Error::Request("give --criterion or --requirements".into())),
         1 => Ok(families.swap_remove(0).1),
-        _ => Ok(Box::new(Joined::new(families).map_err(Error::Request)?)),
+        _ => Ok(Box::new(Joined::new(families))),
     }
 }
 
@@ -196,8 +196,7 @@ fn searchable(
             Norm::names(|norm| norm.convex().is_ok())
         )));
     }
-    let two_inputs = family.has_pairs() || family.ratios().is_some();
-    if let (Err(why), false) = (family.guide(), two_inputs) {
+    if let (Err(why), false) = (family.guide(), family.asks_only_for_two()) {
         return Err(refuse(format!("{why}; `coverage` measures it on data")));
     }
     Ok(family)

@@ -385,8 +385,7 @@ impl Session {
 
     /// Whether no symbolic search comes after proofs.
     fn ends_with_proofs(&self) -> bool {
-        let family = &self.prepared.family;
-        family.has_only_pairs() || family.ratios().is_some()
+        self.prepared.family.asks_only_for_two()
     }
 
     /// Random tests are what the others are compared with: they get all of the time.

@@ -291,6 +291,9 @@ pub struct Baseline {
     pub random_coverage: Option<f64>,
     /// How many those were.
     pub random_inputs: usize,
+    /// Where ratios are required beside other things: random pairs drawn in each region, which are not among these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_pairs: Option<usize>,
     /// The user's data alone.
     #[serde(serialize_with = "finite::option")]
     pub data_coverage: Option<f64>,

@@ -72,9 +72,17 @@ pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<
     }
     let baseline = &summary.baseline;
     if let (Some(random), Some(data)) = (baseline.random_coverage, baseline.data_coverage) {
+        let properties = summary.properties.map_or(0, |some| some.total);
+        let together = match summary.requirements.total - properties.min(summary.requirements.total)
+        {
+            0 => "",
+            _ if summary.criteria.len() > 1 => " of all goals together",
+            _ if properties > 0 => " of the goals",
+            _ => "",
+        };
         writeln!(
             out,
-            "for comparison: as many random tests cover {:.2} %, {} samples of the data {:.2} %",
+            "for comparison: as many random tests cover {:.2} %{together}, {} samples of the data {:.2} %",
             percent(random, 2),
             baseline.data_inputs,
             percent(data, 2)

@@ -140,6 +140,12 @@ impl Campaign {
             }
         }
         if any {
+            // One of the two may also meet what is asked of one input.
+            let after = &mut draft.after;
+            draft.gain += confirmed
+                .iter()
+                .map(|test| after.enter(test))
+                .sum::<usize>();
             draft.tests.extend(confirmed);
         } else {
             draft.added.truncate(first);

@@ -16,7 +16,7 @@ pub use random::Scatter;
 use std::mem::take;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::{Family, Group, Objective};
+use deepconcolic_criteria::{Family, Objective};
 use deepconcolic_engines::{Goal, Margin, Origin};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network};
@@ -47,6 +47,9 @@ impl Strategy {
     pub fn can_search(self, family: &dyn Family) -> Result<(), String> {
         if self != Self::Cascade && family.has_pairs() {
             return Err("pairs of neurons are searched by the cascade only".into());
+        }
+        if self != Self::Cascade && family.ratios().is_some() && !family.asks_only_for_two() {
+            return Err("beside other criteria, ratios are searched by the cascade only".into());
         }
         Ok(())
     }
@@ -137,14 +140,37 @@ pub(crate) struct Progress {
     /// Whether the last stage has aimed at all, and whether the search for pairs of neurons has.
     done: bool,
     pairs_done: bool,
-    /// How many there are, if they are ratios.
-    ratios: Option<usize>,
+    /// The ratios, if some are required.
+    ratios: Option<RatioProgress>,
     /// Passes before the first round, which is charged with them.
     uncharged: usize,
     /// What drawn inputs and climbers bring, where requirements are sections of neurons' ranges.
     drawing: Option<drawing::Drawing>,
     /// What the published tool's rules remember.
     published: published::Memory,
+}
+
+/// How far the search for steep places has come.
+struct RatioProgress {
+    /// The group of ratios, and how many there are.
+    group: usize,
+    total: usize,
+    /// Whether nothing else is required.
+    is_alone: bool,
+    /// Whether all were aimed at.
+    done: bool,
+}
+
+impl RatioProgress {
+    fn new(family: &dyn Family) -> Option<Self> {
+        let (group, _) = family.ratios()?;
+        Some(Self {
+            group,
+            total: family.groups()[group].total(),
+            is_alone: family.groups().len() == 1,
+            done: false,
+        })
+    }
 }
 
 /// Requirements not yet met by the margin.
@@ -154,6 +180,8 @@ pub(crate) struct OpenCount {
     pub single: usize,
     /// Pairs of neurons.
     pub pairs: usize,
+    /// Ratios.
+    pub ratios: usize,
 }
 
 /// What a sweep over all open requirements brought.
@@ -177,9 +205,7 @@ impl Progress {
             last_sweep: Sweep::default(),
             done: false,
             pairs_done: false,
-            ratios: family
-                .ratios()
-                .map(|_| family.groups().iter().map(Group::total).sum()),
+            ratios: RatioProgress::new(family),
             uncharged: 0,
             drawing: asks_for_sections(family).then(drawing::Drawing::default),
             published: published::Memory::default(),
@@ -194,34 +220,37 @@ impl Progress {
     /// The stage that is next, while so much is open. What is asked of one input comes first: it is cheaper, and what
     /// is found for it may be part of pairs.
     pub fn stage(&self, strategy: Strategy, open: OpenCount) -> Option<Stage> {
+        let ratios_left = self.ratios.as_ref().is_some_and(|ratios| !ratios.done);
         match strategy {
             // Random pairs are drawn until the limits.
-            _ if self.ratios.is_some() => {
-                (!self.done || strategy == Strategy::Random).then_some(Stage::Slopes)
+            _ if self.ratios.as_ref().is_some_and(|ratios| ratios.is_alone) => {
+                (ratios_left || strategy == Strategy::Random).then_some(Stage::Slopes)
             }
             Strategy::Random => Some(Stage::Random),
             Strategy::Paper => (!self.done).then_some(Stage::Paper),
             Strategy::Published => (!self.done).then_some(Stage::Published),
             Strategy::Cascade => {
-                let concrete = (open.single > 0).then(|| self.concrete_stage(open.single));
+                let is_single_open = open.single > 0;
+                let climbs = is_single_open && self.stale < ascend::PATIENCE;
+                let ratios = open.ratios > 0 && ratios_left;
+                let focus =
+                    is_single_open && focus::goes_on(self.sweeps, self.last_sweep, open.single);
                 let pairs = open.pairs > 0 && !self.pairs_done;
-                let symbolic = open.single > 0 && !self.done;
-                concrete
-                    .flatten()
+                let symbolic = is_single_open && !self.done;
+                (climbs.then(|| self.climbing_stage()))
+                    // Before climbers aim at one requirement after the other, which may take all of the time.
+                    .or(ratios.then_some(Stage::Slopes))
+                    .or(focus.then_some(Stage::Focus))
                     .or(pairs.then_some(Stage::Pairs))
                     .or(symbolic.then_some(Stage::Symbolic))
             }
         }
     }
 
-    /// The stage that climbs towards what is asked of one input, of which so much is open; none when that has ended.
-    fn concrete_stage(&self, open: usize) -> Option<Stage> {
-        if self.stale < ascend::PATIENCE {
-            let draws = self.drawing.is_some_and(|drawing| drawing.is_next());
-            return Some(if draws { Stage::Random } else { Stage::Ascend });
-        }
-        let goes_on = focus::goes_on(self.sweeps, self.last_sweep, open);
-        goes_on.then_some(Stage::Focus)
+    /// The stage that climbs towards all that is asked of one input, or draws inputs where that brings more.
+    fn climbing_stage(&self) -> Stage {
+        let draws = self.drawing.is_some_and(|drawing| drawing.is_next());
+        if draws { Stage::Random } else { Stage::Ascend }
     }
 
     /// Takes a round into account, with the numbers of the tests that it started from.
@@ -244,11 +273,14 @@ impl Progress {
                     self.tried[slot.group as usize].insert(slot.slot as usize);
                 }
                 // All regions share the passes, so that none may be left to find out that there is no other.
-                let tried: usize = self.tried.iter().map(BitSet::count).sum();
+                let is_done =
+                    |ratios: &RatioProgress| self.tried[ratios.group].count() >= ratios.total;
+                let all_regions =
+                    round.stage == Stage::Slopes && self.ratios.as_ref().is_some_and(is_done);
                 // A round that a limit cut short brings something, and has aimed at nothing to the end.
                 let found_nothing = round.tests.is_empty() && round.pairs.is_empty();
                 let all_tried = round.tried.is_empty() && found_nothing;
-                if all_tried || self.ratios.is_some_and(|all| tried >= all) {
+                if all_tried || all_regions {
                     self.end_sweep(round.stage);
                 }
             }
@@ -264,11 +296,16 @@ impl Progress {
         match stage {
             Stage::Focus => self.sweeps += 1,
             Stage::Pairs => self.pairs_done = true,
+            Stage::Slopes => {
+                if let Some(ratios) = &mut self.ratios {
+                    ratios.done = true;
+                }
+            }
             _ => self.done = true,
         }
         let sweep = take(&mut self.sweep);
         // What pairs brought says nothing of what climbers would.
-        if stage != Stage::Pairs {
+        if !matches!(stage, Stage::Pairs | Stage::Slopes) {
             self.last_sweep = sweep;
         }
         for tried in &mut self.tried {
@@ -310,7 +347,7 @@ fn asks_for_sections(family: &dyn Family) -> bool {
     };
     let groups = 0..family.groups().len();
     let mut single = groups
-        .filter(|&group| family.pairs(group).is_none())
+        .filter(|&group| !family.asks_for_two(group))
         .peekable();
     single.peek().is_some() && single.all(|group| guide.sections(group).is_some())
 }

@@ -32,12 +32,13 @@ pub(super) fn propose(
     passes: &mut Passes,
     limits: &Limits<'_>,
 ) -> Option<Proposals> {
-    let Some(ratios) = setting.context.family.ratios() else {
+    let family = setting.context.family;
+    let Some((group, ratios)) = family.ratios() else {
         return Some(Proposals::default());
     };
     let (name, usual) = engine(setting.strategy);
     let engine = named(name)?;
-    let waiting = setting.context.open[0].without(&progress.tried[0]);
+    let waiting = setting.context.open[group].without(&progress.tried[group]);
     let slots: Vec<usize> = waiting.iter().take(TOGETHER).collect();
     if slots.is_empty() {
         return Some(Proposals::default());
@@ -47,10 +48,9 @@ pub(super) fn propose(
         Some(_) => limits.left(*passes) / waiting.count(),
         None => usual + CONFIRM,
     };
-    let share = match setting.strategy {
-        Strategy::Random => share.min(usual),
-        _ => share,
-    };
+    // Random pairs are drawn in several rounds; what other criteria ask for needs passes too.
+    let is_limited = setting.strategy == Strategy::Random || family.groups().len() > 1;
+    let share = if is_limited { share.min(usual) } else { share };
     let each = share.checked_sub(CONFIRM).filter(|&each| each > CONFIRM)?;
     // Only random pairs are drawn anew in each round: what else is found of a region does not depend on when it
     // was its turn, so that a part of the regions ends as the whole does.
@@ -72,7 +72,7 @@ pub(super) fn propose(
     for (&slot, report) in slots.iter().zip(reports) {
         passes.spend(report.effort);
         let number = Slot {
-            group: 0,
+            group: group as u32,
             slot: slot as u32,
         };
         result.tried.push(number);

@@ -1,5 +1,6 @@
 //! The command from outside, by the real binary, and the documents that describe it.
 
+mod browser;
 mod cli;
 mod commands;
 mod coverage;

@@ -35,6 +35,16 @@ fn faults(schema: &Value, value: &Value, at: &str, faults_found: &mut Vec<String
     {
         fault(format!("{value} is none of {allowed:?}"));
     }
+    if let (Some(least), Some(number)) = (schema["minimum"].as_f64(), value.as_f64())
+        && number < least
+    {
+        fault(format!("{value} is below {least}"));
+    }
+    if let (Some(least), Some(items)) = (schema["minItems"].as_u64(), value.as_array())
+        && (items.len() as u64) < least
+    {
+        fault(format!("it has fewer than {least} items"));
+    }
     if let Some(fields) = value.as_object() {
         for name in schema["required"].as_array().into_iter().flatten() {
             if !fields.contains_key(name.as_str().unwrap()) {
@@ -192,6 +202,87 @@ fn every_command_prints_what_its_schema_says() {
         assert_eq!(answer["verdict"], verdict);
         let judged = holds("check", &["check", &out, "--json"]);
         assert_eq!(judged["of"], "answer");
+    }
+}
+
+/// `findings.sarif` of a run with a gate that fails, properties that are refuted and adversarial tests.
+fn findings(folder: &TempDir) -> Value {
+    let out = folder.path().join("a run");
+    let run = ["run", MODEL, "--data", DATA, "-c", "nc", "-c", "safety"];
+    let rest = [
+        "--radius",
+        "0.5",
+        "--adversarial-radius",
+        "0.5",
+        "--seeds",
+        "3",
+        "--fail-on",
+        "refuted",
+        "-q",
+        "-o",
+    ];
+    let output = Command::new(env!("CARGO_BIN_EXE_deepconcolic"))
+        .current_dir(root())
+        .args([&run[..], &["--max-executions", "3000"], &rest].concat())
+        .arg(&out)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    serde_json::from_slice(&std::fs::read(out.join("findings.sarif")).unwrap()).unwrap()
+}
+
+#[test]
+fn findings_for_code_scanning_are_what_their_schema_says() {
+    let folder = TempDir::new().unwrap();
+    let file = findings(&folder);
+    assert_eq!(against("findings.sarif", &file), [""; 0]);
+    let run = &file["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let mut fingerprints = Vec::new();
+    for result in results {
+        let rule = rules.iter().find(|rule| rule["id"] == result["ruleId"]);
+        let level = &rule.unwrap()["defaultConfiguration"]["level"];
+        assert_eq!(level, &result["level"], "{result}");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], MODEL);
+        fingerprints.push(result["partialFingerprints"]["case/v1"].as_str().unwrap());
+    }
+    for rule in ["gate", "refuted", "adversarial"] {
+        let has = results.iter().any(|result| result["ruleId"] == rule);
+        assert!(has, "no {rule}: {results:#?}");
+    }
+    // Two findings that looked the same would be listed as one.
+    let all = fingerprints.len();
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    assert_eq!(fingerprints.len(), all);
+}
+
+#[test]
+fn the_schema_of_findings_refuses_what_is_not_so() {
+    let folder = TempDir::new().unwrap();
+    let good = findings(&folder);
+    let place = "/runs/0/results/0/locations/0/physicalLocation";
+    for (at, value) in [
+        ("/version".into(), serde_json::json!("2.0.0")),
+        ("/runs".into(), serde_json::json!([])),
+        ("/runs/0/results/0/level".into(), serde_json::json!("grave")),
+        (
+            "/runs/0/results/0/message".into(),
+            serde_json::json!("words"),
+        ),
+        ("/runs/0/results/0/locations".into(), serde_json::json!([])),
+        (format!("{place}/region/startLine"), serde_json::json!(0)),
+        (
+            format!("{place}/artifactLocation/uri"),
+            serde_json::json!(7),
+        ),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(&at).unwrap() = value;
+        assert_eq!(against("findings.sarif", &bad).len(), 1, "{at}");
     }
 }
 

@@ -113,25 +113,31 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 impl Proofs {
     /// Which of these requirements cannot be met, by the certificates accepted.
     pub fn refuted(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
-        if let Some(ratios) = opened.family.ratios() {
-            let bounded = |slot: &&Slot| {
+        let (ratios, others) = apart(opened, asked);
+        let mut refuted = following(opened, &others, self.facts.real_numbers());
+        if let Some((_, of)) = opened.family.ratios() {
+            let bounded = |slot: &Slot| {
                 let number = slot.slot as usize;
                 let bound = self.slopes.get(&number).map(|bound| bound.upper);
-                matches!((bound, ratios.ratio(number).constant), (Some(b), Some(c)) if b <= c)
+                matches!((bound, of.ratio(number).constant), (Some(b), Some(c)) if b <= c)
             };
-            return asked.iter().filter(bounded).copied().collect();
+            refuted.extend(ratios.into_iter().filter(bounded));
         }
-        following(opened, asked, self.facts.real_numbers())
+        refuted
     }
 
     /// Which of these requirements no execution meets, in any order of summation.
     pub fn refuted_for_executions(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
-        if opened.family.ratios().is_some() {
-            // Bounds on slopes are about real numbers.
-            return BTreeSet::new();
-        }
-        following(opened, asked, self.facts.executions())
+        // Bounds on slopes are about real numbers.
+        let (_, others) = apart(opened, asked);
+        following(opened, &others, self.facts.executions())
     }
+}
+
+/// Of requirements those about ratios, which bounds on slopes decide, and the others.
+fn apart(opened: &Opened, asked: &[Slot]) -> (Vec<Slot>, Vec<Slot>) {
+    let is_ratio = |slot: &Slot| opened.family.is_about_ratios(slot.group as usize);
+    asked.iter().copied().partition(is_ratio)
 }
 
 /// Which of some requirements follow from what is known.

@@ -11,7 +11,7 @@ use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::controls::{CONTROL, Controls};
 use crate::conclude::figures::RunRecord;
-use crate::conclude::slopes::random_share;
+use crate::conclude::slopes::{RANDOM_PAIRS, is_all_ratios, random_share};
 use crate::error::Error;
 use crate::folder::{self, fingerprints};
 use crate::gate::Gates;
@@ -30,9 +30,10 @@ pub fn record(
             .into(),
     );
     let claimed = &opened.summary;
-    let (baseline, accuracy) = match slopes {
-        [] => baseline(opened, origins, report)?,
-        slopes => slope_baseline(opened, origins, slopes)?,
+    let (baseline, accuracy) = if is_all_ratios(opened.family.as_ref()) {
+        slope_baseline(opened, origins, slopes)?
+    } else {
+        baseline(opened, origins, report)?
     };
     let misclassified = match &origins.choice {
         Some(choice) => choice.misclassified.len(),
@@ -90,6 +91,7 @@ fn slope_baseline(
         network: &opened.network,
         family: opened.family.as_ref(),
         decision: &opened.decision,
+        settings: &opened.settings,
     };
     let inputs = samples::inputs(data, &opened.decision)?;
     let (answers, _) = controls.answers(&inputs, found.data_inputs, &Limits::default());
@@ -103,7 +105,11 @@ fn baseline(
 ) -> Result<(Baseline, Option<f64>), Error> {
     let claimed = &opened.summary.baseline;
     let is_measured = claimed.random_coverage.is_some() || claimed.data_coverage.is_some();
-    let mut found = Baseline::default();
+    let mut found = Baseline {
+        // Random pairs were drawn again before this, as many as the run says.
+        random_pairs: claimed.random_pairs.map(|pairs| pairs.min(RANDOM_PAIRS)),
+        ..Baseline::default()
+    };
     if !is_measured {
         report
             .unverified
@@ -114,6 +120,7 @@ fn baseline(
         network: &opened.network,
         family: opened.family.as_ref(),
         decision: &opened.decision,
+        settings: &opened.settings,
     };
     let (tests, rng_seed) = (opened.suite.len(), opened.settings.rng_seed);
     // How many there was time for is the run's to say.

@@ -7,7 +7,7 @@ use deepconcolic_record::{SlopeSummary, constants, csv};
 
 use super::RunFindings;
 use super::opened::Opened;
-use crate::conclude::slopes::{FoundSlope, Regions};
+use crate::conclude::slopes::{FoundSlope, RANDOM_PAIRS, Regions, is_all_ratios};
 use crate::error::Error;
 use crate::folder::{self, SLOPES};
 use crate::prove::SlopeBounds;
@@ -47,7 +47,7 @@ pub fn judge(opened: &Opened, bounds: &SlopeBounds, report: &mut RunFindings) ->
     ));
     report.unverified.push(
         "run.json: that no steeper pair is known, and that there was time for no more random pairs (lipschitz, \
-         baseline.random_inputs)"
+         baseline.random_inputs, baseline.random_pairs)"
             .into(),
     );
     summaries
@@ -65,8 +65,13 @@ pub fn regions(opened: &Opened) -> Regions<'_> {
 
 /// How many random pairs a region the run drew, as it says.
 fn random_pairs(opened: &Opened, regions: usize) -> usize {
-    let inputs = opened.summary.baseline.random_inputs;
-    (inputs / 2 / regions.max(1)).min(crate::conclude::slopes::RANDOM_PAIRS)
+    let baseline = &opened.summary.baseline;
+    let pairs = if is_all_ratios(opened.family.as_ref()) {
+        baseline.random_inputs / 2 / regions.max(1)
+    } else {
+        baseline.random_pairs.unwrap_or_default()
+    };
+    pairs.min(RANDOM_PAIRS)
 }
 
 /// The slope between the two tests that a region names, if it names two that lie in it.
@@ -81,9 +86,10 @@ fn found(opened: &Opened, slot: usize, claimed: &SlopeSummary) -> FoundSlope {
         seeds: opened.seeds.values(),
         means: &opened.means,
     };
+    let (group, _) = opened.family.ratios()?;
     let claim = PairClaim {
         slot: Slot {
-            group: 0,
+            group: group as u32,
             slot: slot as u32,
         },
         first,

@@ -25,7 +25,7 @@ use super::controls::{CONTROL, Controls};
 use super::figures::{ConclusionInputs, RunRecord, conclude, parts_of};
 use super::minimise::{self, Minimised, minimise};
 use super::nearest_adversarial::{NearestAdversarial, nearest_adversarial};
-use super::slopes::{RANDOM_PAIRS, Regions, random_share};
+use super::slopes::{RANDOM_PAIRS, Regions, is_all_ratios, random_share};
 use super::statement::{self, Page, verdicts};
 use crate::error::Error;
 use crate::folder::{
@@ -418,6 +418,7 @@ impl Ended<'_> {
             seeds: &prepared.seeds,
             rng_seed: prepared.settings.rng_seed,
         };
+        let is_alone = is_all_ratios(prepared.family.as_ref());
         let limits = self.limits_for_control(1.0);
         let random = (passes.total() / 2)
             .checked_div(regions.slots().len())
@@ -426,7 +427,11 @@ impl Ended<'_> {
                 let wanted = wanted.clamp(1, RANDOM_PAIRS);
                 let pairs = regions.affordable_pairs(wanted, self.left_for_controls());
                 let drawn = regions.random(pairs, &limits).filter(|_| pairs > 0)?;
-                baseline.random_inputs = 2 * pairs * drawn.len();
+                if is_alone {
+                    baseline.random_inputs = 2 * pairs * drawn.len();
+                } else {
+                    baseline.random_pairs = Some(pairs);
+                }
                 Some(drawn)
             })
             .unwrap_or_default();
@@ -436,7 +441,7 @@ impl Ended<'_> {
             Some((claim.first, claim.second, ratio))
         };
         let summaries = regions.summaries(&found, &self.proven.slopes, &random);
-        if !random.is_empty() {
+        if is_alone && !random.is_empty() {
             baseline.random_coverage = random_share(&summaries);
         }
         summaries
@@ -482,8 +487,9 @@ impl Ended<'_> {
             network: &prepared.network,
             family: prepared.family.as_ref(),
             decision: &prepared.decision,
+            settings: &prepared.settings,
         };
-        if prepared.family.ratios().is_some() {
+        if is_all_ratios(prepared.family.as_ref()) {
             // Slopes of data and of random inputs are not counted like coverage.
             let data = samples::inputs(&prepared.data, &prepared.decision)?;
             let limits = self.limits_for_control(RANDOM_SHARE);
@@ -522,7 +528,7 @@ impl Ended<'_> {
 /// Says that there was no time to compare with as many random inputs as there are tests.
 fn reduced(baseline: &Baseline, tests: usize, family: &dyn Family) -> Option<String> {
     let drawn = baseline.random_inputs;
-    if family.ratios().is_some() || drawn >= tests {
+    if is_all_ratios(family) || drawn >= tests {
         return None;
     }
     Some(format!(

@@ -1,10 +1,13 @@
 //! What else covers how much: random inputs from the same region, and the user's data.
 
 use deepconcolic_campaign::{Answers, Inputs, Limits, Measurement, Scatter, Seeds, measure_within};
-use deepconcolic_criteria::{Decision, Family, Group, Truth};
+use deepconcolic_criteria::{Decision, Family, Group, Polarity, Truth};
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::LayerControls;
+
+use crate::criterion::polarity_of;
+use crate::settings::Settings;
 
 /// Most inputs of the data that are run for comparison.
 pub const CONTROL: usize = 10_000;
@@ -15,6 +18,7 @@ pub struct Controls<'a> {
     pub network: &'a Network,
     pub family: &'a dyn Family,
     pub decision: &'a Decision,
+    pub settings: &'a Settings,
 }
 
 impl Controls<'_> {
@@ -36,7 +40,7 @@ impl Controls<'_> {
         let families = [self.family];
         let (network, decision) = (self.network, self.decision);
         let measured = measure_within(network, &random, &families, decision, &together, limits);
-        let reached = Reached::of(self.family.groups(), &measured.covered[0]);
+        let reached = self.reached(&measured.covered[0]);
         (reached, measured.inputs)
     }
 
@@ -61,7 +65,7 @@ impl Controls<'_> {
         limits: &Limits<'_>,
     ) -> (Reached, Answers, usize) {
         let measured = self.measure(&[self.family], inputs, len, limits);
-        let reached = Reached::of(self.family.groups(), &measured.covered[0]);
+        let reached = self.reached(&measured.covered[0]);
         (reached, measured.answers, measured.inputs)
     }
 
@@ -75,6 +79,42 @@ impl Controls<'_> {
         let first = First { inputs, len };
         let (network, any) = (self.network, Together::any());
         measure_within(network, &first, families, self.decision, &any, limits)
+    }
+}
+
+impl Controls<'_> {
+    /// What is counted, group by group: goals, and properties only where nothing else is required, since no share says
+    /// anything of both. Ratios are compared in a way of their own.
+    fn counted(&self) -> Vec<BitSet> {
+        let mut goals = Vec::new();
+        let mut properties = Vec::new();
+        for (number, group) in self.family.groups().iter().enumerate() {
+            let mut sets = [BitSet::new(group.slots()), BitSet::new(group.slots())];
+            if !self.family.is_about_ratios(number) {
+                let required = group.not_required.complement();
+                let polarity = |slot| polarity_of(self.settings, self.family, number, slot);
+                // A criterion speaks for all of its requirements.
+                if self.settings.criterion.is_some() {
+                    sets[usize::from(polarity(0) == Polarity::Property)] = required;
+                } else {
+                    for slot in required.iter() {
+                        sets[usize::from(polarity(slot) == Polarity::Property)].insert(slot);
+                    }
+                }
+            }
+            let [of_goals, of_properties] = sets;
+            goals.push(of_goals);
+            properties.push(of_properties);
+        }
+        if goals.iter().all(|set| set.count() == 0) {
+            properties
+        } else {
+            goals
+        }
+    }
+
+    fn reached(&self, covered: &[BitSet]) -> Reached {
+        Reached::of(self.family.groups(), &self.counted(), covered)
     }
 }
 
@@ -100,23 +140,23 @@ impl Inputs for First<'_> {
 
 /// Requirements that some inputs cover.
 pub struct Reached {
-    /// Their share of all.
+    /// Their share of all that are counted.
     pub share: f64,
     /// How many there are by layer, in the order in which layers come first.
     layers: Vec<(Option<usize>, usize)>,
 }
 
 impl Reached {
-    fn of(groups: &[Group], covered: &[BitSet]) -> Self {
+    fn of(groups: &[Group], counted: &[BitSet], covered: &[BitSet]) -> Self {
         let mut layers: Vec<(Option<usize>, usize)> = Vec::new();
-        for (group, covered) in groups.iter().zip(covered) {
-            let done = covered.count_without(&group.not_required);
+        for ((group, covered), counted) in groups.iter().zip(covered).zip(counted) {
+            let done = covered.count_without(&counted.complement());
             match layers.iter_mut().find(|(layer, _)| *layer == group.layer) {
                 Some((_, known)) => *known += done,
                 None => layers.push((group.layer, done)),
             }
         }
-        let total: usize = groups.iter().map(Group::total).sum();
+        let total: usize = counted.iter().map(BitSet::count).sum();
         let done: usize = layers.iter().map(|(_, done)| done).sum();
         Self {
             share: done as f64 / total.max(1) as f64,

@@ -33,13 +33,13 @@ pub struct Regions<'a> {
 pub type FoundSlope = Option<(u32, u32, f64)>;
 
 impl Regions<'_> {
-    /// The slots of the regions that are required, if the family is one of ratios.
+    /// The slots of the regions that are required, if ratios are.
     pub fn slots(&self) -> Vec<usize> {
-        let groups = self.family.groups();
-        match (self.family.ratios(), groups.first()) {
-            (Some(_), Some(group)) => group.not_required.complement().iter().collect(),
-            _ => Vec::new(),
-        }
+        let Some((group, _)) = self.family.ratios() else {
+            return Vec::new();
+        };
+        let required = self.family.groups()[group].not_required.complement();
+        required.iter().collect()
     }
 
     /// The largest ratio of so many random pairs, for each region; nothing if time was up before all were drawn, since
@@ -79,7 +79,7 @@ impl Regions<'_> {
 
     /// The largest ratio of so many random pairs of one region.
     fn random_of(&self, slot: usize, pairs: usize) -> Option<f64> {
-        let ratios = self.family.ratios()?;
+        let (_, ratios) = self.family.ratios()?;
         let ratio = Ratio {
             // Not only until one is steep enough.
             constant: None,
@@ -119,7 +119,7 @@ impl Regions<'_> {
         bounds: &SlopeBounds,
         random: &[Option<f64>],
     ) -> Vec<SlopeSummary> {
-        let Some(ratios) = self.family.ratios() else {
+        let Some((_, ratios)) = self.family.ratios() else {
             return Vec::new();
         };
         let slots = self.slots().into_iter().enumerate();
@@ -127,7 +127,7 @@ impl Regions<'_> {
             let (found, bound) = (found(slot), bounds.get(&slot));
             let test = |pick: fn((u32, u32, f64)) -> u32| found.map_or(-1, |f| i64::from(pick(f)));
             SlopeSummary {
-                region: self.family.label(0, slot),
+                region: ratios.region(slot),
                 root: ratios.seed(slot).map(|seed| self.seeds.index(seed)),
                 constant: ratios.ratio(slot).constant,
                 found: found.map(|(_, _, ratio)| ratio),
@@ -140,6 +140,11 @@ impl Regions<'_> {
         };
         slots.map(summary).collect()
     }
+}
+
+/// Whether nothing but ratios is required.
+pub fn is_all_ratios(family: &dyn Family) -> bool {
+    family.ratios().is_some() && family.groups().len() == 1
 }
 
 /// The share of regions whose constant random pairs exceed; none where there is no constant.

@@ -9,7 +9,9 @@ use deepconcolic_criteria::{Family, Polarity, Rule};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_geometry::{ScopeWords, SearchSpace};
 use deepconcolic_language::Inputs;
-use deepconcolic_record::{NearestAdversarialSummary, RequirementTable, State, Summary};
+use deepconcolic_record::{
+    NearestAdversarialSummary, RequirementSummary, RequirementTable, SlopeSummary, State, Summary,
+};
 
 use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
@@ -314,9 +316,10 @@ fn results(text: &mut String, page: &Page<'_>) {
     let counts = &summary.requirements;
     let polarity = polarity(summary);
     let (met, impossible, open) = (polarity.met(), polarity.impossible(), polarity.open());
-    let tests = match summary.lipschitz.as_slice() {
-        [] => "a test",
-        _ => "two tests",
+    let tests = match (summary.lipschitz.as_slice(), summary.criteria.as_slice()) {
+        ([], _) => "a test",
+        (_, []) => "two tests",
+        _ => "a test, or two,",
     };
     let _ = write!(
         text,
@@ -380,7 +383,7 @@ fn results(text: &mut String, page: &Page<'_>) {
         summary.tests.seeds, summary.tests.generated, adversarial,
     );
     text.push_str(&nearest);
-    if !summary.lipschitz.is_empty() {
+    if !summary.lipschitz.is_empty() && summary.criteria.is_empty() {
         text.push('\n');
         return;
     }
@@ -388,15 +391,19 @@ fn results(text: &mut String, page: &Page<'_>) {
         measured(summary.baseline.random_coverage),
         measured(summary.baseline.data_coverage),
     );
+    let without = match summary.lipschitz.as_slice() {
+        [] => "",
+        _ => " (slopes are compared above and not counted here)",
+    };
     let _ = match polarity {
         Polarity::Goal => write!(
             text,
             "Coverage is a measure of testing, not of safety. As many random inputs cover {random}, the user's \
-             own data {data}.\n\n"
+             own data {data}{without}.\n\n"
         ),
         Polarity::Property => write!(
             text,
-            "As many random inputs refute {random} of the requirements, the user's own data {data}.\n\n"
+            "As many random inputs refute {random} of the requirements, the user's own data {data}{without}.\n\n"
         ),
     };
 }
@@ -445,11 +452,13 @@ fn slopes(text: &mut String, page: &Page<'_>) {
         let more = regions.len() - LISTED;
         let _ = writeln!(text, "\nThe other {more} are in `run.json`.");
     }
+    let baseline = &page.summary.baseline;
+    let random_inputs =
+        (baseline.random_pairs).map_or(baseline.random_inputs, |pairs| 2 * pairs * regions.len());
     let _ = write!(
         text,
         "\n`lipschitz.csv` has the number of regions in which each constant from 0.01 to 20 is refuted, proven or \
-         open. Random pairs: {} inputs in all.\n\n",
-        page.summary.baseline.random_inputs
+         open. Random pairs: {random_inputs} inputs in all.\n\n"
     );
 }
 
@@ -489,27 +498,36 @@ fn notes(text: &mut String, page: &Page<'_>) {
 fn rests_on(text: &mut String, page: &Page<'_>) {
     let boxes = [page.space.proof_note(), page.settings.features.proof_note()].concat();
     let polarity = polarity(page.summary);
-    let (met, impossible) = match page.summary.lipschitz.as_slice() {
-        [] => (
-            "the network, executed in single precision by this tool, meets the requirement \
+    let single = (
+        "the network, executed in single precision by this tool, meets the requirement \
              on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
              otherwise and may decide otherwise where the requirement is marked fragile.",
-            format!(
-                "for every real-valued input of the scope, the network in real arithmetic \
+        format!(
+            "for every real-valued input of the scope, the network in real arithmetic \
                  with the weights as stored does not meet the requirement.{boxes} Execution in single precision adds \
                  rounding; `check` says for how many requirements executions, with sums in any order, cannot meet \
                  them either; the others might be met by rounding alone. Thresholds that data attain at a corner of \
                  the box are proven of executions by this tool instead; `check` counts those apart."
-            ),
         ),
-        _ => (
-            "the outputs of the two tests named in `requirements.npz`, enclosed in double precision, differ more \
+    );
+    let slopes = (
+        "the outputs of the two tests named in `requirements.npz`, enclosed in double precision, differ more \
              than the constant times as much as the tests do, whatever rounding does. `replay` computes it again.",
-            format!(
-                "for every two real-valued inputs of one region, the outputs of the network in real arithmetic with \
+        format!(
+            "for every two real-valued inputs of one region, the outputs of the network in real arithmetic with \
                  the weights as stored differ at most the constant times as much as the inputs do.{boxes} The same \
                  holds of certified upper bounds. Executions of nearly equal inputs may differ more, by rounding."
-            ),
+        ),
+    );
+    let (met, impossible) = match (
+        page.summary.lipschitz.as_slice(),
+        page.summary.criteria.as_slice(),
+    ) {
+        ([], _) => (single.0.to_owned(), single.1),
+        (_, []) => (slopes.0.to_owned(), slopes.1),
+        _ => (
+            format!("{} Of lipschitz: {}", single.0, slopes.0),
+            format!("{} Of lipschitz: {}", single.1, slopes.1),
         ),
     };
     let (proven, open) = match polarity {
@@ -538,11 +556,9 @@ fn rests_on(text: &mut String, page: &Page<'_>) {
 /// their titles; what each asks in full is in the standard.
 fn standard(text: &mut String, page: &Page<'_>) {
     let summary = page.summary;
-    let counts = &summary.requirements;
-    let criterion = page.settings.criterion.as_deref().unwrap_or_default();
     let written = page.settings.requirements.is_some();
-    let stability = match (criterion, written) {
-        ("safety", _) => format!(
+    let stability = match (counts_of(page, "safety"), written) {
+        (Some(counts), _) => format!(
             "For {} of {} seeds no input of the scope round the seed changes the decision (proven); for {} a test \
              changes it; {} are unresolved.",
             counts.infeasible, counts.total, counts.covered, counts.unresolved
@@ -558,8 +574,8 @@ fn standard(text: &mut String, page: &Page<'_>) {
             None => "Not addressed.".into(),
         },
     };
-    let sensitivity = match (criterion, written) {
-        ("lipschitz", _) => sensitivity_of(summary),
+    let sensitivity = match (counts_of(page, "lipschitz"), written) {
+        (Some(counts), _) => sensitivity_of(&summary.lipschitz, counts),
         (_, true) => "As far as a requirement of the file states it, as above.".into(),
         _ => "Not addressed.".into(),
     };
@@ -576,9 +592,19 @@ fn standard(text: &mut String, page: &Page<'_>) {
     );
 }
 
+/// How the requirements of a criterion ended, if it is that of the run or one of several.
+fn counts_of<'p>(page: &'p Page<'_>, criterion: &str) -> Option<&'p RequirementSummary> {
+    let summary = page.summary;
+    if page.settings.criterion.as_deref() == Some(criterion) {
+        return Some(&summary.requirements);
+    }
+    let mut criteria = summary.criteria.iter();
+    let of = criteria.find(|part| part.criterion == criterion)?;
+    Some(&of.requirements)
+}
+
 /// How much outputs change for a change of inputs.
-fn sensitivity_of(summary: &Summary) -> String {
-    let (regions, counts) = (&summary.lipschitz, &summary.requirements);
+fn sensitivity_of(regions: &[SlopeSummary], counts: &RequirementSummary) -> String {
     let bounded = regions.iter().filter(|r| r.upper.is_some()).count();
     let asked = if regions.iter().any(|region| region.constant.is_some()) {
         format!(

@@ -45,7 +45,7 @@ impl Work<'_> {
             );
             let mut open = campaign.ledger().uncovered().to_vec();
             for (group, open) in open.iter_mut().enumerate() {
-                if self.stage.family.pairs(group).is_some() {
+                if self.stage.family.asks_for_two(group) {
                     *open = BitSet::new(open.len());
                 }
             }

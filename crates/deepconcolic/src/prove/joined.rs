@@ -51,9 +51,16 @@ impl Proven {
             }
         }
         let family = prepared.family.as_ref();
-        let groups = family.groups().iter();
+        // What is known of ratios is about two inputs: nothing that certificates say of one is of use there.
+        let groups = family.groups().iter().enumerate();
         let required: Vec<BitSet> = groups
-            .map(|group| group.not_required.complement())
+            .map(|(number, group)| {
+                if family.is_about_ratios(number) {
+                    BitSet::new(group.slots())
+                } else {
+                    group.not_required.complement()
+                }
+            })
             .collect();
         let order = Order {
             network,
@@ -77,13 +84,9 @@ impl Proven {
         }
         proven.written = certificates.len() as i32;
         let questions = SlopeQuestions::of(family, &prepared.space);
-        let bounds = questions.bounds(&slopes);
-        if family.ratios().is_some() {
-            // What these show is about two inputs: nothing follows from it for one.
-            proven.enter_slopes(family, bounds);
-        } else {
-            proven.facts = Some(facts);
-        }
+        proven.enter_slopes(family, questions.bounds(&slopes));
+        proven.accepted_slopes = slopes;
+        proven.facts = Some(facts);
         Ok(proven)
     }
 

@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use bounds::RequirementBounds;
 use deepconcolic_campaign::{Campaign, Limits, Seeds, Stop};
+use deepconcolic_check::steepness::AcceptedSlope;
 use deepconcolic_check::{Accepted, Digest, ProvenFacts, Slot};
 use deepconcolic_criteria::{Family, Means};
 use deepconcolic_geometry::SearchSpace;
@@ -24,6 +25,7 @@ use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::ProofRecord;
 use obstacles::Obstacles;
 
+use crate::conclude::slopes::is_all_ratios;
 use crate::error::Error;
 use crate::folder::certificates::CertificateStore;
 pub use recall::{Recall, remove_needless};
@@ -53,6 +55,8 @@ pub struct Proven {
     written: i32,
     /// The certificates, with their numbers.
     accepted: Vec<(i32, Accepted)>,
+    /// Those about slopes.
+    accepted_slopes: Vec<(i32, AcceptedSlope)>,
     /// What earlier sittings of the run proved.
     recall: Recall,
     /// Whether certificates of theirs were taken over that no journal speaks of.
@@ -165,21 +169,29 @@ impl ProofStage<'_> {
         limits: &Limits<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Proven, Error> {
-        if self.family.ratios().is_some() {
-            return self.slopes(proven, campaign, limits, record);
+        if is_all_ratios(self.family) {
+            return self.slopes(proven, campaign, limits);
         }
-        let mut work = Work::new(self, limits, proven);
+        // Slopes come last and get half of the time.
+        let stage = ProofStage {
+            deadline: match self.family.ratios() {
+                Some(_) => self.share_of_time(2),
+                None => self.deadline,
+            },
+            ..*self
+        };
+        let mut work = Work::new(&stage, limits, proven);
         if self.neurons_only {
             work.neurons(campaign, record)?;
             return Ok(work.finish());
         }
-        if !self.family.has_only_pairs() {
+        if !self.family.asks_only_for_two() {
             work.all(campaign, record)?;
             work.balls(campaign, record)?;
         }
         if self.family.has_pairs() {
             work.pairs(campaign, record)?;
         }
-        Ok(work.finish())
+        self.slopes(work.finish(), campaign, limits)
     }
 }

@@ -5,10 +5,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use deepconcolic_campaign::Campaign;
-use deepconcolic_check::{Certificate, Expectation, Region, check};
+use deepconcolic_check::steepness::SlopeCertificate;
+use deepconcolic_check::{Certificate, Expectation, Region, Rejection, check};
 use deepconcolic_record::ProofRecord;
 
 use super::Proven;
+use super::slopes::judge as judge_slope;
 use super::work::Work;
 use crate::error::Error;
 use crate::folder::certificates::{CertificateStore, Stored};
@@ -177,17 +179,12 @@ impl Work<'_> {
             return Ok(false);
         };
         let network = self.stage.network;
-        let expectation = Expectation {
-            model: &self.stage.model,
-            regions: None,
-            requirements: None,
+        let judged = if SlopeCertificate::begins(&bytes) {
+            let slope = judge_slope(network, &bytes, &self.stage.model);
+            slope.map(|slope| self.proven.accepted_slopes.push((number, slope)))
+        } else {
+            self.accept(number, &bytes)
         };
-        let judged = Certificate::from_bytes(&bytes, network).and_then(|certificate| {
-            let accepted = check(network, &certificate, &expectation)?;
-            self.facts.add_accepted(network, &accepted)?;
-            self.proven.accepted.push((number, accepted));
-            Ok(())
-        });
         let Err(reason) = judged else {
             return Ok(true);
         };
@@ -197,6 +194,21 @@ impl Work<'_> {
              open again"
         ));
         Ok(false)
+    }
+
+    /// Judges a certificate, and takes over what it says.
+    fn accept(&mut self, number: i32, bytes: &[u8]) -> Result<(), Rejection> {
+        let network = self.stage.network;
+        let expectation = Expectation {
+            model: &self.stage.model,
+            regions: None,
+            requirements: None,
+        };
+        let certificate = Certificate::from_bytes(bytes, network)?;
+        let accepted = check(network, &certificate, &expectation)?;
+        self.facts.add_accepted(network, &accepted)?;
+        self.proven.accepted.push((number, accepted));
+        Ok(())
     }
 
     fn note(&mut self, words: &str) {

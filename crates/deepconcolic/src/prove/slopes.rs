@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use deepconcolic_campaign::{Campaign, Limits};
 use deepconcolic_check::steepness::{AcceptedSlope, SlopeCertificate, SlopeQuestion, check_slopes};
-use deepconcolic_check::{Digest, Rejection, Slot};
+use deepconcolic_check::{Digest, Rejection};
 use deepconcolic_criteria::{Family, Ratios};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::Network;
@@ -14,7 +14,9 @@ use deepconcolic_proofs::{NoSlope, SlopeLimits, SlopeProof, prove_slope};
 use rayon::prelude::*;
 
 use super::obstacles::LATE;
-use super::{ProofStage, Proven, Recorder};
+use super::work::at;
+use super::{ProofStage, Proven};
+use crate::conclude::slopes::is_all_ratios;
 use crate::error::Error;
 use crate::folder::certificates::Stored;
 
@@ -33,16 +35,16 @@ pub type SlopeBounds = BTreeMap<usize, SlopeBound>;
 /// Regions bounded at once.
 const TOGETHER: usize = 8;
 
-/// The questions of a family of ratios, by slot.
+/// The questions of the ratios that are required, by slot.
 pub struct SlopeQuestions(Vec<(usize, SlopeQuestion)>);
 
 impl SlopeQuestions {
-    /// Of all regions that are required and hold an input; none for other families.
+    /// Of all regions that are required and hold an input; none where no ratio is required.
     pub fn of(family: &dyn Family, space: &SearchSpace) -> Self {
-        let (Some(ratios), Some(group)) = (family.ratios(), family.groups().first()) else {
+        let Some((group, ratios)) = family.ratios() else {
             return Self(Vec::new());
         };
-        let slots = group.not_required.complement();
+        let slots = family.groups()[group].not_required.complement();
         let question = |slot| Some((slot, SlopeQuestion::of(&ratios.ratio(slot), space)?));
         Self(slots.iter().filter_map(question).collect())
     }
@@ -71,20 +73,16 @@ pub fn judge(network: &Network, bytes: &[u8], model: &Digest) -> Result<Accepted
 impl Proven {
     /// Enters what certificates show of the regions; a region that they bound by its constant is proven.
     pub(super) fn enter_slopes(&mut self, family: &dyn Family, bounds: SlopeBounds) {
+        let Some((group, ratios)) = family.ratios() else {
+            return;
+        };
         for (&slot, bound) in &bounds {
-            let constant = family.ratios().and_then(|r| r.ratio(slot).constant);
+            let constant = ratios.ratio(slot).constant;
             if constant.is_some_and(|constant| bound.upper <= constant) {
-                self.refute(family, place(slot), bound.certificate);
+                self.refute(family, at(group, slot), bound.certificate);
             }
         }
         self.slopes = bounds;
-    }
-}
-
-fn place(slot: usize) -> Slot {
-    Slot {
-        group: 0,
-        slot: slot as u32,
     }
 }
 
@@ -95,16 +93,16 @@ impl ProofStage<'_> {
         mut proven: Proven,
         campaign: &mut Campaign,
         limits: &Limits<'_>,
-        _record: &mut Recorder<'_>,
     ) -> Result<Proven, Error> {
-        let Some(ratios) = self.family.ratios() else {
+        let Some((group, ratios)) = self.family.ratios() else {
             return Ok(proven);
         };
         let questions = SlopeQuestions::of(self.family, self.space);
-        let mut accepted = self.stored(&mut proven)?;
+        self.take_over_slopes(&mut proven)?;
+        let mut accepted = std::mem::take(&mut proven.accepted_slopes);
         let known = questions.bounds(&accepted);
         // Those that a pair refutes come last: they are decided.
-        let open = &campaign.ledger().uncovered()[0];
+        let open = &campaign.ledger().uncovered()[group];
         let mut asked: Vec<&(usize, SlopeQuestion)> = questions.0.iter().collect();
         asked.retain(|(slot, _)| !known.contains_key(slot));
         asked.sort_by_key(|(slot, _)| !open.contains(*slot));
@@ -139,32 +137,32 @@ impl ProofStage<'_> {
                             NoSlope::Late => LATE.to_owned(),
                             other => other.to_string(),
                         };
-                        let slots = [place(*slot)];
+                        let slots = [at(group, *slot)];
                         proven.obstacles.enter(self.family, &reason, slots);
                     }
                 }
             }
         }
         proven.enter_slopes(self.family, questions.bounds(&accepted));
+        proven.accepted_slopes = accepted;
         Ok(proven)
     }
 
     /// When the next of so many rounds must end.
-    fn share_of_time(&self, rounds: usize) -> Option<Instant> {
+    pub(super) fn share_of_time(&self, rounds: usize) -> Option<Instant> {
         let now = Instant::now();
         let end = self.deadline?;
         let left = end.saturating_duration_since(now);
         Some(now + left.div_f64(rounds.max(1) as f64))
     }
 
-    /// The certificates that are kept, judged again. One that is not accepted is set aside.
-    fn stored(&self, proven: &mut Proven) -> Result<Vec<(i32, AcceptedSlope)>, Error> {
-        let mut accepted = Vec::new();
-        proven.written = 0;
+    /// Takes over what is kept behind the certificates that proofs know of, judged again. One that is not accepted is set
+    /// aside; one about single inputs is left for the proofs that have use for it.
+    fn take_over_slopes(&self, proven: &mut Proven) -> Result<(), Error> {
         loop {
             let number = proven.written;
             let bytes = match self.certificates.read(number)? {
-                Stored::Missing => return Ok(accepted),
+                Stored::Missing => return Ok(()),
                 Stored::SetAside => {
                     proven.written += 1;
                     continue;
@@ -172,8 +170,12 @@ impl ProofStage<'_> {
                 Stored::Bytes(bytes) => bytes,
             };
             proven.written += 1;
+            let is_of_ratio = SlopeCertificate::begins(&bytes) || is_all_ratios(self.family);
+            if !is_of_ratio {
+                continue;
+            }
             match judge(self.network, &bytes, &self.model) {
-                Ok(slope) => accepted.push((number, slope)),
+                Ok(slope) => proven.accepted_slopes.push((number, slope)),
                 Err(reason) => {
                     let aside = self.certificates.set_aside(number)?;
                     proven.notes.push(format!(

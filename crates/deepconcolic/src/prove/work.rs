@@ -200,10 +200,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The groups whose requirements are formulas; pairs of neurons are asked about otherwise.
+    /// The groups whose requirements are formulas; pairs of neurons and ratios are asked about otherwise.
     pub fn formula_groups(&self) -> impl Iterator<Item = usize> + use<'a> {
         let family = self.stage.family;
-        (0..family.groups().len()).filter(|&group| family.pairs(group).is_none())
+        (0..family.groups().len()).filter(|&group| !family.asks_for_two(group))
     }
 
     /// Every formula that is open, over few boxes.

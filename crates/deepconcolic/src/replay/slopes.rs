@@ -15,10 +15,14 @@ pub fn compare(
     out: &mut Vec<String>,
     findings: &mut Vec<String>,
 ) {
-    let (Some(ratios), Some(group)) = (family.ratios(), family.groups().first()) else {
+    let Some((group, ratios)) = family.ratios() else {
         return;
     };
-    let slots: Vec<usize> = group.not_required.complement().iter().collect();
+    let slots: Vec<usize> = family.groups()[group]
+        .not_required
+        .complement()
+        .iter()
+        .collect();
     if slots.len() != then.len() {
         let (claimed, is) = (then.len(), slots.len());
         findings.push(format!("{claimed} regions are claimed, and there are {is}"));

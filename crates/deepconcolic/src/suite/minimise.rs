@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::cover::Sets;
 use crate::audit::Opened;
+use crate::conclude::slopes::is_all_ratios;
 use crate::error::Error;
 
 /// The file that is written into the folder of a run unless another is named.
@@ -83,19 +84,23 @@ impl SuiteMinimisation {
                 "the model at hand is not that of the run; `replay` says what the suite shows of another".into(),
             ));
         }
-        if family.ratios().is_some() {
+        if is_all_ratios(family) {
             return Err(Error::Request(
                 "a suite of the criterion lipschitz holds the two steepest inputs of every region already".into(),
             ));
         }
         let all: Vec<usize> = (0..opened.suite.len()).collect();
         let whole = required(family, covered(&opened, &all));
-        let given: Vec<usize> = if self.keep_adversarial {
-            opened.suite.adversarial().collect()
-        } else {
-            Vec::new()
-        };
+        let mut given: Vec<usize> = steepest(&opened);
         let mut notes = Vec::new();
+        if !given.is_empty() {
+            notes.push("the two steepest inputs of every region are kept".to_owned());
+        }
+        if self.keep_adversarial {
+            given.extend(opened.suite.adversarial());
+        }
+        given.sort_unstable();
+        given.dedup();
         let (mut tests, at_least) = if on_single_inputs(family) {
             let bits = all.par_iter().map(|&test| {
                 let met = required(family, covered(&opened, &[test]));
@@ -155,12 +160,23 @@ impl MinimalSuite {
     }
 }
 
-/// Whether every requirement is about one input.
+/// The tests between which the network is steepest, where ratios are required.
+fn steepest(opened: &Opened) -> Vec<usize> {
+    let regions = opened.summary.lipschitz.iter();
+    let tests = regions.flat_map(|region| [region.test, region.test2]);
+    tests
+        .filter_map(|test| usize::try_from(test).ok())
+        .filter(|&test| test < opened.suite.len())
+        .collect()
+}
+
+/// Whether every requirement is about one input, but for ratios.
 fn on_single_inputs(family: &dyn Family) -> bool {
     let mut slots = family
         .groups()
         .iter()
         .enumerate()
+        .filter(|(number, _)| !family.is_about_ratios(*number))
         .flat_map(|(number, group)| {
             let required = group.not_required.complement();
             let slots: Vec<usize> = required.iter().collect();

@@ -90,7 +90,7 @@ pub fn section(view: &View, links: &Links<'_>) -> Markup {
     let has_properties = accounts.iter().any(|account| account.is_property);
     html! {
         section class="layers" {
-            @for account in &accounts {
+            @for account in accounts.iter().filter(|account| !looks_for_largest(view, account)) {
                 @if let Some(criterion) = &account.criterion { h3 { (criterion) } }
                 @let shown: Vec<Bar> = account.rows.iter().map(|row| bar(view, account, row, links)).collect();
                 (bars(&shown, if account.is_property { Meaning::Property } else { Meaning::Goal }))
@@ -103,6 +103,12 @@ pub fn section(view: &View, links: &Links<'_>) -> Markup {
             }
         }
     }
+}
+
+/// Whether an account asks for the largest ratios, of which none is refuted or proven: their bounds say it all.
+fn looks_for_largest(view: &View, account: &Account) -> bool {
+    let is_of_slopes = |name: &String| view.is_of_slopes(name);
+    view.looks_for_largest() && account.criterion.as_ref().is_some_and(is_of_slopes)
 }
 
 fn bar(view: &View, account: &Account, row: &LayerSummary, links: &Links<'_>) -> Bar {

@@ -47,7 +47,7 @@ fn summary(view: &View, links: &Links<'_>) -> Markup {
         p class="headline" { (words::headline(view)) }
         (gates(view))
         @if accounts::are_several(view) { (accounts::section(view, links)) }
-        @else if !looks_for_largest(view) { (layers(view, links)) }
+        @else if !view.looks_for_largest() { (layers(view, links)) }
     }
 }
 
@@ -103,12 +103,6 @@ fn criterion(view: &View) -> String {
         || name.replace(',', ", "),
         |file| file.to_string_lossy().into_owned(),
     )
-}
-
-/// Whether no constant was asked about: then nothing is refuted or proven, and the bounds say it all.
-fn looks_for_largest(view: &View) -> bool {
-    let regions = &view.run.summary.lipschitz;
-    !regions.is_empty() && regions.iter().all(|region| region.constant.is_none())
 }
 
 fn heading(view: &View) -> Markup {

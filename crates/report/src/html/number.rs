@@ -75,6 +75,13 @@ impl Display for At {
     }
 }
 
+/// The ticks on an axis of counts, which has no halves.
+pub fn whole_ticks(end: f64) -> Vec<f64> {
+    let mut ticks = ticks(end);
+    ticks.retain(|tick| tick.fract() == 0.0);
+    ticks
+}
+
 /// Ends of an axis from 0 and the ticks on it, at most six of them.
 pub fn ticks(end: f64) -> Vec<f64> {
     if !(end.is_finite() && end > 0.0) {
@@ -115,6 +122,13 @@ mod tests {
     fn few_digits_are_shown() {
         let shown = [0.3, 0.041_23, 12.0, 12345.6, 0.000_01, 0.0].map(short);
         assert_eq!(shown, ["0.3", "0.04123", "12", "12346", "1.00e-5", "0"]);
+    }
+
+    #[test]
+    fn an_axis_of_counts_has_whole_ticks_only() {
+        assert_eq!(whole_ticks(12.0), [0.0, 5.0, 10.0]);
+        assert_eq!(whole_ticks(1.0), [0.0, 1.0]);
+        assert_eq!(whole_ticks(3.0), [0.0, 1.0, 2.0, 3.0]);
     }
 
     #[test]

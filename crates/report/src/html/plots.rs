@@ -287,7 +287,11 @@ pub fn safety(view: &View, links: &Links<'_>) -> Markup {
                 div class="pair" {
                     figure {
                         (svg)
-                        figcaption { "Seeds for which an input within the distance has another answer; the line above is what certificates leave possible within the radius." }
+                        figcaption {
+                            "Seeds for which an input within the distance was found to have another answer"
+                            @if view.run.summary.requirements.infeasible > 0 { "; the line above is what certificates leave possible within the radius" }
+                            "."
+                        }
                     }
                 }
             }

@@ -15,6 +15,7 @@ pub fn section(view: &View) -> Markup {
         return html! {};
     }
     let plot = constants(regions);
+    let random = is_compared(regions);
     let number = |ratio: Option<f64>| ratio.map_or_else(|| "none".into(), short);
     html! {
         section {
@@ -35,7 +36,8 @@ pub fn section(view: &View) -> Markup {
                 table class="sortable numbers" {
                     thead { tr {
                         th scope="col" { "region" } th scope="col" { "steepest found" } th scope="col" { "certified bound" }
-                        th scope="col" { "random" } th scope="col" { "tests" } th scope="col" { "certificate" }
+                        @if random { th scope="col" { "random" } }
+                        th scope="col" { "tests" } th scope="col" { "certificate" }
                     } }
                     tbody {
                         @for region in regions {
@@ -43,7 +45,7 @@ pub fn section(view: &View) -> Markup {
                                 th scope="row" { @match region.root { Some(root) => { "sample " (root) }, None => (region.region) } }
                                 td { (number(region.found)) }
                                 td { (number(region.upper)) }
-                                td { (number(region.random)) }
+                                @if random { td { (number(region.random)) } }
                                 td { @if region.test >= 0 { (region.test) ", " (region.test2) } @else { "none" } }
                                 td { @if region.certificate >= 0 { (format!("{:05}", region.certificate)) } @else { "none" } }
                             }
@@ -55,6 +57,11 @@ pub fn section(view: &View) -> Markup {
     }
 }
 
+/// Whether random pairs were drawn.
+pub fn is_compared(regions: &[SlopeSummary]) -> bool {
+    regions.iter().any(|region| region.random.is_some())
+}
+
 /// In how many regions each constant is refuted or proven.
 pub fn constants(regions: &[SlopeSummary]) -> LinePlot<'static> {
     let steepest = regions.iter().filter_map(|r| r.found).fold(0.0, f64::max);
@@ -64,17 +71,21 @@ pub fn constants(regions: &[SlopeSummary]) -> LinePlot<'static> {
         class,
         points,
     };
+    let mut lines = vec![
+        line("refuted", "bad", below(regions, end, |r| r.found)),
+        line("proven", "good", from(regions, end)),
+    ];
+    if is_compared(regions) {
+        let random = below(regions, end, |r| r.random);
+        lines.push(line("random pairs", "random", random));
+    }
     LinePlot {
         title: "Regions in which each constant is refuted or proven",
         axis: Axis::Linear,
         end,
         axis_title: "Lipschitz constant",
         top: regions.len() as f64,
-        lines: vec![
-            line("refuted", "bad", below(regions, end, |r| r.found)),
-            line("proven", "good", from(regions, end)),
-            line("random pairs", "random", below(regions, end, |r| r.random)),
-        ],
+        lines,
         marks: Vec::new(),
     }
 }

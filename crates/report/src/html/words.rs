@@ -1,6 +1,6 @@
 //! What is said of a run in sentences, on its pages and in `summary.md`: no wider than what was checked.
 
-use deepconcolic_record::{CriterionSummary, Spread};
+use deepconcolic_record::Spread;
 
 use super::number::{count, percent, plural, share, short};
 use super::view::{Verdict, View};
@@ -68,23 +68,27 @@ pub fn place(view: &View) -> String {
 /// The first sentence of a report.
 pub fn headline(view: &View) -> String {
     if !view.run.summary.criteria.is_empty() {
-        let each = of_criteria(&view.run.summary.criteria);
+        let each = of_criteria(view);
         return format!("{}, {each}. {}", place(view), adversarial(view));
     }
     let found = match (&*view.run.summary.lipschitz, view.is_property()) {
         ([], false) => goals(view),
         ([], true) => regions(view),
-        _ => slopes(view),
+        _ => format!("{}.", slopes(view)),
     };
     format!("{}, {found} {}", place(view), adversarial(view))
 }
 
 /// Several criteria: the shares of goals, and what came of properties.
-fn of_criteria(criteria: &[CriterionSummary]) -> String {
+fn of_criteria(view: &View) -> String {
     let (mut goals, mut parts) = (Vec::new(), Vec::new());
-    for criterion in criteria {
+    for criterion in &view.run.summary.criteria {
         let (name, r) = (&criterion.criterion, &criterion.requirements);
         match criterion.properties {
+            // Where the largest ratio is searched, nothing is asked that could be refuted or proven.
+            Some(_) if view.looks_for_largest() && view.is_of_slopes(name) => {
+                parts.push(format!("{name}: {}", slopes(view)));
+            }
             Some(p) => parts.push(format!(
                 "{name}: {} refuted, {} proven, {}",
                 count(p.refuted),
@@ -202,6 +206,10 @@ fn slopes(view: &View) -> String {
     let (_, found) = median(|r| r.found);
     let (bounds, upper) = median(|r| r.upper);
     let (_, random) = median(|r| r.random);
+    let beside = match random {
+        Some(random) => format!("random pairs: {}", short(random)),
+        None => "random pairs were not drawn".into(),
+    };
     let or_none = |number: Option<f64>| number.map_or_else(|| "none".into(), short);
     let certified = match upper {
         Some(upper) => format!(
@@ -212,10 +220,9 @@ fn slopes(view: &View) -> String {
         None => "no upper bound is certified".into(),
     };
     format!(
-        "the steepest pairs found have a ratio of {} in the median of {} (random pairs: {}); {certified}.",
+        "the steepest pairs found have a ratio of {} in the median of {} ({beside}); {certified}",
         or_none(found),
         plural(regions.len(), "region", "regions"),
-        or_none(random),
     )
 }
 
@@ -258,7 +265,12 @@ pub fn not_claimed(view: &View) -> [String; 2] {
             .into(),
         (false, random) => {
             let beside = random.map_or_else(String::new, |random| {
-                format!(": as many random inputs reach {} of the same", share(random))
+                // Goals are counted here, whatever else is asked.
+                let what = match summary.criteria.as_slice() {
+                    [] if summary.properties.is_none() => "the same",
+                    _ => "all goals together",
+                };
+                format!(": as many random inputs reach {} of {what}", share(random))
             });
             format!("Coverage says what was exercised, not that answers are right{beside}.")
         }

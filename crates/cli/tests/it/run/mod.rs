@@ -26,6 +26,7 @@ mod requirements;
 mod resumed_proofs;
 mod resumes;
 mod several;
+mod several_slopes;
 mod suites;
 mod twins;
 mod two_inputs;

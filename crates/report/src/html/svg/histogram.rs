@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::frame::Frame;
-use crate::html::number::{At, count, short, ticks};
+use crate::html::number::{At, count, short, ticks, whole_ticks};
 
 const BINS: usize = 24;
 const FRAME: Frame = Frame {
@@ -17,9 +17,8 @@ const FRAME: Frame = Frame {
 pub fn histogram(distances: &[f64], radius: Option<f64>, axis: &str) -> Markup {
     let (counts, end) = bins(distances, radius);
     let top = counts.iter().copied().max().unwrap_or(0).max(1);
-    let up: Vec<(f64, String)> = ticks(top as f64)
+    let up: Vec<(f64, String)> = whole_ticks(top as f64)
         .into_iter()
-        .filter(|tick| tick.fract() == 0.0)
         .map(|tick| (tick / top as f64, count(tick as usize)))
         .collect();
     let across: Vec<(f64, String)> = ticks(end)

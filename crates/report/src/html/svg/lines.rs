@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::frame::Frame;
-use crate::html::number::{At, count, short, ticks};
+use crate::html::number::{At, count, short, ticks, whole_ticks};
 
 /// How an axis is divided.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,16 +100,10 @@ impl LinePlot<'_> {
 
     /// The drawing.
     pub fn draw(&self) -> Markup {
-        let up: Vec<(f64, String)> = ticks(self.top)
+        let share = |tick: f64| tick / self.top.max(f64::MIN_POSITIVE);
+        let up: Vec<(f64, String)> = whole_ticks(self.top)
             .into_iter()
-            .map(|tick| {
-                let words = if self.top >= 5.0 {
-                    count(tick as usize)
-                } else {
-                    short(tick)
-                };
-                (tick / self.top.max(f64::MIN_POSITIVE), words)
-            })
+            .map(|tick| (share(tick), count(tick as usize)))
             .collect();
         html! {
             svg class="plot" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.title) {

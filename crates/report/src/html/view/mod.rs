@@ -33,6 +33,9 @@ pub struct View {
     pub named: Vec<Named>,
 }
 
+/// The criterion about slopes.
+const SLOPES: &str = "lipschitz";
+
 impl View {
     /// Everything there is to show of a run.
     pub fn of(run: SavedRun) -> Self {
@@ -51,6 +54,17 @@ impl View {
     /// Whether requirements are properties, which a test refutes.
     pub fn is_property(&self) -> bool {
         self.polarity == Polarity::Property
+    }
+
+    /// Whether no constant was asked about: then no slope is refuted or proven, and the bounds say it all.
+    pub fn looks_for_largest(&self) -> bool {
+        let regions = &self.run.summary.lipschitz;
+        !regions.is_empty() && regions.iter().all(|region| region.constant.is_none())
+    }
+
+    /// Whether a criterion of the run is the one about slopes.
+    pub fn is_of_slopes(&self, criterion: &str) -> bool {
+        !self.run.summary.lipschitz.is_empty() && criterion == SLOPES
     }
 
     /// Whether some requirements are goals and some are properties: no share says anything of both.
