@@ -1,5 +1,6 @@
 //! `verify`: answers a property of the verification competition.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -45,8 +46,17 @@ impl Verify {
         let busy = Busy::with(format!("deciding {}", self.property.display()));
         let answer = self
             .threads
-            .run(|| job.run(&mut |event| tell_notes(&event)))??;
+            .run(|| job.run(&mut |event| tell_notes(&event)))?;
         drop(busy);
+        let answer = match answer {
+            // Without the model there is nothing to record; whoever reads the first line wants an answer all the same.
+            Err(why) if why.is_out_of_time() && self.out.is_none() && !self.json => {
+                exit::tell(format_args!("note: {why}"));
+                writeln!(exit::output(), "unknown")?;
+                return Ok(Status::Done);
+            }
+            answer => answer?,
+        };
         // Before anything is printed: whoever reads the first line may close the pipe.
         if let Some(folder) = &self.out {
             answer.write(folder)?;

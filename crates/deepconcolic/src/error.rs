@@ -51,6 +51,11 @@ impl Error {
         matches!(self, Self::Interrupted(_))
     }
 
+    /// Whether the time was up before the model was read.
+    pub fn is_out_of_time(&self) -> bool {
+        matches!(self, Self::Model(fault) if fault.is_out_of_time())
+    }
+
     /// Whether the program is at fault and not its input.
     pub fn is_internal(&self) -> bool {
         matches!(self, Self::Internal(_))

@@ -89,6 +89,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Whether the time was up before all of it was read.
+    pub fn is_out_of_time(&self) -> bool {
+        matches!(self, Self::Onnx(fault) if fault.is_out_of_time())
+    }
+
     /// Whether the user wanted an end.
     pub fn is_interruption(&self) -> bool {
         matches!(self, Self::Onnx(fault) if fault.is_interruption())

@@ -314,12 +314,12 @@ impl Experiment {
             (Length::Quick, "paper") => 20.0,
             (Length::Quick, "random") => 8.0,
             (Length::Quick, _) => 25.0,
-            (Length::Full, "published") => 720.0,
-            (Length::Full, "paper") => 180.0,
+            (Length::Full, "published") => 540.0,
+            (Length::Full, "paper") => 120.0,
             (Length::Full, "random") => 6.0,
             // Pairs are the most requirements by far.
-            (Length::Full, _) if self.criterion == "ssc" => 300.0,
-            (Length::Full, _) => 40.0,
+            (Length::Full, _) if self.criterion == "ssc" => 240.0,
+            (Length::Full, _) => 30.0,
         }
     }
 

@@ -285,9 +285,19 @@ pub enum OnnxError {
 impl OnnxError {
     /// Whether the user wanted an end.
     pub(crate) fn is_interruption(&self) -> bool {
+        matches!(self.fault(), Self::Interrupted)
+    }
+
+    /// Whether the time was up before all of it was read.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        matches!(self.fault(), Self::OutOfTime)
+    }
+
+    /// What is wrong, in whatever file.
+    fn fault(&self) -> &Self {
         match self {
-            Self::InFile { fault, .. } => fault.is_interruption(),
-            other => matches!(other, Self::Interrupted),
+            Self::InFile { fault, .. } => fault.fault(),
+            other => other,
         }
     }
 
