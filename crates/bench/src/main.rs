@@ -507,7 +507,7 @@ struct Reproduce {
     /// Folders with models, instead of those beside the project.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     models: Vec<PathBuf>,
-    /// Ten minutes instead of hours: one seed, short runs, without the published tool's rules.
+    /// Ten minutes instead of an hour or two: one seed, short runs.
     #[arg(long)]
     quick: bool,
     /// Where what came of each run is kept; runs that are there are not repeated.

@@ -26,7 +26,7 @@ use steepness::Steepness;
 
 /// What to do.
 pub struct Plan {
-    /// Ten minutes instead of hours.
+    /// Ten minutes instead of an hour or two.
     pub quick: bool,
     /// Where files of runs are kept.
     pub out: PathBuf,

@@ -453,9 +453,7 @@ fn published(results: &Results) -> String {
     let runs = of(results, "nc-linf-mnist", "published");
     let raw = results.published.get("nc_linf_mnist_seed6427");
     let (Some(run), Some(raw)) = (runs.first(), raw) else {
-        return String::from(
-            "\n## The published curve\n\n`--strategy published` takes longer than the short form has; the full form runs it.\n",
-        );
+        return String::from("\n## The published curve\n\n`--strategy published` was not run.\n");
     };
     let mut text = String::from(
         "\n## The published curve\n\n\

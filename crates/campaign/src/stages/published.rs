@@ -18,7 +18,7 @@ use crate::suite::Suite;
 /// Tests run at a time.
 const BATCH: usize = 32;
 /// Tests remembered for each neuron, the nearest; the others are run again when these are used up.
-const REMEMBERED: usize = 6;
+const REMEMBERED: usize = 16;
 
 /// Whether the published tool knows what is asked: every hidden neuron active, without a radius, in L-infinity.
 pub(crate) fn can_be_published(subject: &Subject) -> Result<(), String> {
@@ -135,30 +135,30 @@ struct Candidates {
 struct Nearest {
     /// |u| and the test, nearest first; of equals, the earlier test first.
     tests: Vec<(f32, u32)>,
-    /// The least |u| of those that there was no room for: what is beyond it says nothing.
-    forgotten: f32,
+    /// Whether there was no room for some. These come after all that are remembered: tests are entered in their order,
+    /// and what gives way is the last.
+    forgot: bool,
 }
 
 impl Nearest {
     const NONE: Self = Self {
         tests: Vec::new(),
-        forgotten: f32::INFINITY,
+        forgot: false,
     };
 
     fn enter(&mut self, size: f32, test: u32) {
         let at = self.tests.partition_point(|&(known, _)| known <= size);
         self.tests.insert(at, (size, test));
-        if self.tests.len() > REMEMBERED
-            && let Some((size, _)) = self.tests.pop()
-        {
-            self.forgotten = self.forgotten.min(size);
+        if self.tests.len() > REMEMBERED {
+            self.tests.pop();
+            self.forgot = true;
         }
     }
 
-    /// The first that is not struck, if it is known to be the nearest.
+    /// The first that is not struck, among those remembered.
     fn first(&self, is_struck: impl Fn(u32) -> bool) -> Option<(f32, u32)> {
-        let left = self.tests.iter().find(|(_, test)| !is_struck(*test));
-        left.copied().filter(|(size, _)| *size < self.forgotten)
+        let mut left = self.tests.iter();
+        left.find(|(_, test)| !is_struck(*test)).copied()
     }
 }
 
@@ -256,8 +256,8 @@ impl Candidates {
         best.map(|(_, pair)| pair)
     }
 
-    /// The nearest test of a neuron that is not struck; all tests are run again where too many were struck or
-    /// forgotten to know.
+    /// The nearest test of a neuron that is not struck; all tests are run again where those remembered are struck and
+    /// others were forgotten.
     fn first(
         &mut self,
         setting: &StageSetting<'_>,
@@ -268,7 +268,7 @@ impl Candidates {
         let is_struck = |test: u32| struck.contains(&(slot, test as usize));
         let known = &self.groups[group][number];
         let found = known.first(is_struck);
-        if found.is_some() || known.forgotten.is_infinite() {
+        if found.is_some() || !known.forgot {
             return found;
         }
         self.groups[group][number] = Nearest::NONE;
@@ -296,17 +296,30 @@ fn run(
 mod tests {
     use super::*;
 
+    /// All tests by |u|, the earlier first of equals.
+    fn sorted(sizes: &[f32]) -> Vec<(f32, u32)> {
+        let mut all: Vec<(f32, u32)> = sizes.iter().copied().zip(0..).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        all
+    }
+
     #[test]
-    fn the_nearest_test_is_known_only_while_nothing_nearer_was_forgotten() {
+    fn what_is_remembered_comes_before_what_was_forgotten() {
+        // Sizes that come again, as those of neurons that see a margin do.
+        let sizes: Vec<f32> = (0..200).map(|test| ((test * 37) % 23) as f32).collect();
         let mut nearest = Nearest::NONE;
-        for test in 0..20u32 {
-            nearest.enter((20 - test) as f32, test);
+        for (test, &size) in (0..).zip(&sizes) {
+            nearest.enter(size, test);
+            let all = sorted(&sizes[..=test as usize]);
+            assert_eq!(nearest.tests, all[..all.len().min(REMEMBERED)]);
+            assert_eq!(nearest.forgot, all.len() > REMEMBERED);
         }
-        assert_eq!(nearest.first(|_| false), Some((1.0, 19)));
-        // The six nearest are struck: the seventh was forgotten.
-        assert_eq!(nearest.first(|test| test >= 14), None);
-        nearest.enter(100.0, 20);
-        assert_eq!(nearest.first(|test| (14..20).contains(&test)), None);
+        let all = sorted(&sizes);
+        for struck in 0..=REMEMBERED {
+            let is_struck = |test: u32| all[..struck].iter().any(|known| known.1 == test);
+            let left = all.get(struck).filter(|_| struck < REMEMBERED);
+            assert_eq!(nearest.first(is_struck), left.copied());
+        }
     }
 
     #[test]
