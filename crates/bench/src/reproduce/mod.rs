@@ -57,11 +57,7 @@ pub fn run(shelf: &Shelf, plan: &Plan) -> Result<(), BenchError> {
     for experiment in chosen(&plan.named) {
         outcomes.extend(runs(shelf, experiment, length, &mut kept)?);
     }
-    let steepness = if "lipschitz".contains(&plan.named) {
-        steepness::run(shelf, length, &mut kept)?
-    } else {
-        Vec::new()
-    };
+    let steepness = steepness::run(shelf, &plan.named, length, &mut kept)?;
     let results = Results {
         outcomes,
         steepness,

@@ -71,8 +71,13 @@ pub struct Steepness {
     pub seconds: f64,
 }
 
-/// Runs what is missing.
-pub fn run(shelf: &Shelf, length: Length, kept: &mut Kept) -> Result<Vec<Steepness>, BenchError> {
+/// Runs what is missing of those whose names contain a text.
+pub fn run(
+    shelf: &Shelf,
+    named: &str,
+    length: Length,
+    kept: &mut Kept,
+) -> Result<Vec<Steepness>, BenchError> {
     let mut all = Vec::new();
     for (data, model) in MODELS {
         for search in &SEARCHES {
@@ -80,11 +85,11 @@ pub fn run(shelf: &Shelf, length: Length, kept: &mut Kept) -> Result<Vec<Steepne
                 Length::Quick => search.quick,
                 Length::Full => search.full,
             };
-            if images == 0 {
-                continue;
-            }
             let strategy = search.strategy;
             let name = format!("lipschitz-{}-{strategy}-{images}", data.to_lowercase());
+            if images == 0 || !name.contains(named) {
+                continue;
+            }
             all.extend(kept.once(&name, Steepness::in_words, || {
                 let start = Instant::now();
                 let job = Job {
