@@ -571,7 +571,7 @@ fn steepness(results: &Results, plots: &Path) -> Result<String, BenchError> {
             lines: lines
                 .zip(colours)
                 .map(|(s, colour)| Line {
-                    label: s.search.clone(),
+                    label: s.search.trim_start_matches("the paper's ").into(),
                     points: s.curve(),
                     colour,
                     dashed: false,

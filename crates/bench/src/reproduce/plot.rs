@@ -43,7 +43,7 @@ impl Plot {
             escaped(&self.title)
         );
         self.axes(&mut svg);
-        let mut labels: Vec<(f64, &Line, f64)> = Vec::new();
+        let mut labels: Vec<(f64, &Line, String)> = Vec::new();
         for line in &self.lines {
             let points: Vec<String> = (line.points.iter())
                 .map(|&(x, y)| format!("{:.1},{:.1}", self.across(x), self.up(y)))
@@ -60,7 +60,13 @@ impl Plot {
                 points.join(" ")
             );
             if let Some(&(_, y)) = line.points.last() {
-                labels.push((self.up(y), line, y));
+                // A line that ends on the axis says nothing by its end: its name stands above.
+                let (at, value) = if y > self.range.0 {
+                    (self.up(y), format!(" {}", self.end_value(y)))
+                } else {
+                    (TOP, String::new())
+                };
+                labels.push((at, line, value));
             }
         }
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -70,12 +76,11 @@ impl Plot {
             free = y + LABEL;
             let _ = writeln!(
                 svg,
-                "<text x=\"{:.1}\" y=\"{:.1}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"{}\">{} {}</text>",
+                "<text x=\"{:.1}\" y=\"{:.1}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"{}\">{}{value}</text>",
                 WIDTH - RIGHT + 6.0,
                 y + 4.0,
                 line.colour,
-                escaped(&line.label),
-                self.end_value(value)
+                escaped(&line.label)
             );
         }
         svg.push_str("</svg>\n");
@@ -235,6 +240,12 @@ mod tests {
         assert_eq!(label(99.9996), "99.9996");
         assert_eq!(label(99.999_999_9), "below 100");
         assert_eq!(label(97.2), "97.2");
+    }
+
+    #[test]
+    fn a_line_that_ends_on_the_axis_is_named_without_a_value() {
+        let svg = plot(vec![(1.0, 60.0), (10.0, 0.0)]).svg();
+        assert!(svg.contains(">ours</text>"));
     }
 
     #[test]
