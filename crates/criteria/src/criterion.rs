@@ -212,6 +212,9 @@ pub trait Pairs {
     /// The decisions of a group that have the same conditions as this one.
     fn alike(&self, group: usize, decision: usize) -> Vec<usize>;
 
+    /// The slots of a decision, which follow each other in the order of its conditions; none of what is no decision.
+    fn slots(&self, group: usize, decision: usize) -> Range<usize>;
+
     /// The slot of a condition and a decision, if they are connected.
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize>;
 }

@@ -1,5 +1,7 @@
 //! Several families as one, over one suite: their groups one after the other. Searches, proofs and checks see one family.
 
+use std::ops::Range;
+
 use deepconcolic_geometry::Together;
 use deepconcolic_language::{Inputs, Requirement};
 use deepconcolic_network::{BitSet, Point, Seed, Trace};
@@ -268,6 +270,11 @@ impl Pairs for Member {
     fn alike(&self, group: usize, decision: usize) -> Vec<usize> {
         let (pairs, group) = self.pairs_of(group);
         pairs.alike(group, decision)
+    }
+
+    fn slots(&self, group: usize, decision: usize) -> Range<usize> {
+        let (pairs, group) = self.pairs_of(group);
+        pairs.slots(group, decision)
     }
 
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {

@@ -6,6 +6,7 @@
 //! running again, only for tests that can be part of a pair.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use deepconcolic_geometry::Together;
@@ -230,6 +231,13 @@ impl Pairs for PairFamily {
         let cones = &self.blocks[group].cone_of;
         let same = |&other: &usize| cones[other] == cones[decision];
         (0..cones.len()).filter(same).collect()
+    }
+
+    fn slots(&self, group: usize, decision: usize) -> Range<usize> {
+        match self.blocks[group].starts.get(decision..=decision + 1) {
+            Some(&[start, end]) => start..end,
+            _ => 0..0,
+        }
     }
 
     fn slot(&self, group: usize, condition: usize, decision: usize) -> Option<usize> {

@@ -80,6 +80,21 @@ impl BitSet {
             || self.words[last] & tail != 0
     }
 
+    /// How many numbers of a range are in the set.
+    pub fn count_between(&self, from: usize, to: usize) -> usize {
+        if from >= to {
+            return 0;
+        }
+        let (first, last) = (from / 64, (to - 1) / 64);
+        let whole: usize = self.words[first..=last]
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum();
+        let before = self.words[first] & !(u64::MAX << (from % 64));
+        let after = self.words[last] & !(u64::MAX >> (63 - (to - 1) % 64));
+        whole - (before.count_ones() + after.count_ones()) as usize
+    }
+
     /// The numbers with these ranks in ascending order, the least of all first; ranks must ascend. One pass over
     /// the words, however many numbers there are.
     pub fn of_ranks(&self, ranks: &[usize]) -> Vec<usize> {
@@ -181,6 +196,8 @@ mod tests {
         ] {
             let any = members.iter().any(|&m| from <= m && m < to);
             assert_eq!(set.has_any(from, to), any, "{from} {to}");
+            let between = members.iter().filter(|&&m| from <= m && m < to).count();
+            assert_eq!(set.count_between(from, to), between, "{from} {to}");
         }
         assert_eq!(set.of_ranks(&[0, 2, 2, 3, 5, 6]), [0, 63, 63, 64, 129]);
         set.remove(63);

@@ -320,6 +320,8 @@ impl Experiment {
             (Length::Full, "random") => 6.0,
             // Pairs are the most requirements by far.
             (Length::Full, _) if self.criterion == "ssc" => 240.0,
+            // A hundred images, each searched closely.
+            (Length::Full, _) if self.shrunk => 120.0,
             (Length::Full, _) => 30.0,
         }
     }

@@ -133,29 +133,25 @@ fn by_cost<'a>(setting: &StageSetting<'a>) -> Vec<(usize, &'a dyn Pairs)> {
 }
 
 /// The next open pairs nobody aimed at: those of decisions that share their conditions, so that a
-/// test made for one serves the others.
+/// test made for one serves the others. Decisions take turns: a short run then has something to say of every decision,
+/// and not everything of the first ones.
 fn next(setting: &StageSetting<'_>, tried: &[BitSet]) -> Option<Batch> {
-    let open = setting.context.open;
-    let (group, pairs, first) = by_cost(setting).into_iter().find_map(|(group, pairs)| {
+    let (network, open) = (setting.context.network, setting.context.open);
+    let (group, pairs, waiting) = by_cost(setting).into_iter().find_map(|(group, pairs)| {
         let waiting = open[group].without(&tried[group]);
-        let first = waiting.iter().next()?;
-        Some((group, pairs, first))
+        (waiting.count() > 0).then_some((group, pairs, waiting))
     })?;
-    let waits = |condition: usize, decision: usize| {
-        let slot = pairs.slot(group, condition, decision)?;
-        let wanted = open[group].contains(slot) && !tried[group].contains(slot);
-        wanted.then_some(slot)
-    };
-    let (start, decision) = pairs.neurons(group, first);
     let (before, layer) = pairs.layers(group);
-    let conditions = setting.context.network.conditions(before, layer, decision);
+    let turn = Turn {
+        pairs,
+        group,
+        waiting: &waiting,
+        tried: &tried[group],
+    };
+    let (decision, start) = turn.next(network.layers()[layer].neurons())?;
+    let conditions = network.conditions(before, layer, decision);
     let conditions = &conditions[conditions.partition_point(|&c| c < start)..];
-    let decisions: Vec<usize> = pairs
-        .alike(group, decision)
-        .into_iter()
-        .filter(|&j| waits(start, j).is_some())
-        .take(DECISIONS)
-        .collect();
+    let decisions = turn.with_it(decision, start);
     // A first round is short, so that a short run has something to show.
     let done: usize = tried.iter().map(BitSet::count).sum();
     let pairs_at_once = done.clamp(FIRST, BATCH);
@@ -166,7 +162,7 @@ fn next(setting: &StageSetting<'_>, tried: &[BitSet]) -> Option<Batch> {
     };
     for &condition in conditions.iter().take(maximum) {
         for &decision in &decisions {
-            if let Some(slot) = waits(condition, decision) {
+            if let Some(slot) = turn.waits(condition, decision) {
                 batch.slots.push(Slot {
                     group: group as u32,
                     slot: slot as u32,
@@ -175,4 +171,135 @@ fn next(setting: &StageSetting<'_>, tried: &[BitSet]) -> Option<Batch> {
         }
     }
     Some(batch)
+}
+
+/// Whose turn it is among the decisions of a group.
+struct Turn<'a> {
+    pairs: &'a dyn Pairs,
+    group: usize,
+    /// Open pairs nobody aimed at.
+    waiting: &'a BitSet,
+    tried: &'a BitSet,
+}
+
+impl Turn<'_> {
+    /// The first of the decisions that were aimed at least, and its first condition that waits.
+    fn next(&self, decisions: usize) -> Option<(usize, usize)> {
+        let waits = |&decision: &usize| {
+            let slots = self.pairs.slots(self.group, decision);
+            self.waiting.has_any(slots.start, slots.end)
+        };
+        let decision = (0..decisions)
+            .filter(waits)
+            .min_by_key(|&decision| self.times(decision))?;
+        let mut slots = self.pairs.slots(self.group, decision);
+        let first = slots.find(|&slot| self.waiting.contains(slot))?;
+        Some((decision, self.pairs.neurons(self.group, first).0))
+    }
+
+    /// Decisions with the same conditions that wait for this one too, those that were aimed at least.
+    fn with_it(&self, decision: usize, condition: usize) -> Vec<usize> {
+        let mut decisions = self.pairs.alike(self.group, decision);
+        decisions.retain(|&other| self.waits(condition, other).is_some());
+        decisions.sort_by_key(|&other| self.times(other));
+        decisions.truncate(DECISIONS);
+        decisions
+    }
+
+    /// The slot of a pair that waits.
+    fn waits(&self, condition: usize, decision: usize) -> Option<usize> {
+        let slot = self.pairs.slot(self.group, condition, decision)?;
+        self.waiting.contains(slot).then_some(slot)
+    }
+
+    /// How many pairs of a decision were aimed at.
+    fn times(&self, decision: usize) -> usize {
+        let slots = self.pairs.slots(self.group, decision);
+        self.tried.count_between(slots.start, slots.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use deepconcolic_criteria::{Change, Changing, Kept, PairRequirement};
+
+    use super::*;
+
+    const CONDITIONS: usize = 3;
+    const MANY: usize = 2 * DECISIONS;
+
+    /// Every decision depends on every condition.
+    struct Full;
+
+    impl Pairs for Full {
+        fn changes(&self) -> (Change, Change) {
+            (Change::Sign, Change::Sign)
+        }
+        fn layers(&self, _: usize) -> (usize, usize) {
+            (0, 1)
+        }
+        fn neurons(&self, _: usize, slot: usize) -> (usize, usize) {
+            (slot % CONDITIONS, slot / CONDITIONS)
+        }
+        fn requirement(&self, group: usize, slot: usize) -> PairRequirement {
+            let (condition, decision) = self.neurons(group, slot);
+            let changing = |layer: usize, neuron: usize| Changing {
+                layer,
+                neuron,
+                change: Change::Sign,
+            };
+            PairRequirement {
+                condition: changing(0, condition),
+                decision: changing(1, decision),
+                kept: Kept::Layer(CONDITIONS),
+            }
+        }
+        fn alike(&self, _: usize, _: usize) -> Vec<usize> {
+            (0..MANY).collect()
+        }
+        fn slots(&self, _: usize, decision: usize) -> Range<usize> {
+            decision * CONDITIONS..(decision + 1) * CONDITIONS
+        }
+        fn slot(&self, _: usize, condition: usize, decision: usize) -> Option<usize> {
+            Some(decision * CONDITIONS + condition)
+        }
+    }
+
+    #[test]
+    fn every_decision_is_aimed_at_before_any_is_aimed_at_again() {
+        let mut tried = BitSet::new(MANY * CONDITIONS);
+        let mut turns = Vec::new();
+        loop {
+            let waiting = tried.complement();
+            let turn = Turn {
+                pairs: &Full,
+                group: 0,
+                waiting: &waiting,
+                tried: &tried,
+            };
+            let Some((decision, condition)) = turn.next(MANY) else {
+                break;
+            };
+            let decisions = turn.with_it(decision, condition);
+            assert!(decisions.contains(&decision));
+            let slots = decisions.iter().map(|&j| turn.waits(condition, j).unwrap());
+            let slots: Vec<usize> = slots.collect();
+            for slot in slots {
+                tried.insert(slot);
+            }
+            turns.push((condition, decisions));
+        }
+        assert_eq!(tried.count(), MANY * CONDITIONS);
+        let expected: Vec<(usize, Vec<usize>)> = (0..CONDITIONS)
+            .flat_map(|c| {
+                [
+                    (c, (0..DECISIONS).collect()),
+                    (c, (DECISIONS..MANY).collect()),
+                ]
+            })
+            .collect();
+        assert_eq!(turns, expected);
+    }
 }

@@ -324,6 +324,9 @@ impl Pairs for Trio {
     fn alike(&self, _: usize, _: usize) -> Vec<usize> {
         vec![0]
     }
+    fn slots(&self, _: usize, _: usize) -> std::ops::Range<usize> {
+        0..2
+    }
     fn slot(&self, _: usize, condition: usize, _: usize) -> Option<usize> {
         Some(condition)
     }

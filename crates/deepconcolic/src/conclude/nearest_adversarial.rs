@@ -27,9 +27,10 @@ use crate::prepare::Prepared;
 const ENGINES: [&str; 2] = ["boundary", "l0"];
 /// Seeds worked on between two looks at the clock.
 const BATCH: usize = 16;
-/// Passes that one of them may cost.
-const EACH: usize = 12_000;
-/// The share of the time that the search may take before lower bounds are proven.
+/// Passes that one of them may cost, sweep by sweep. The first sweep is short, so that where time is, every seed has been
+/// looked at before any is looked at closely; the second goes on from what the first found.
+const SWEEPS: [usize; 2] = [1_500, 12_000];
+/// The share of the time that the search may take where lower bounds are proven after it.
 const SEARCH_SHARE: f64 = 0.6;
 
 /// What came of it.
@@ -133,14 +134,7 @@ pub fn nearest_adversarial(
             "nearest adversarial inputs: {wrong} seeds are left out, whose own answer is wrong"
         ));
     }
-    let all = attacked.len();
     let mut found = hunt.search(attacked, &mut done);
-    if found.len() < all {
-        done.notes.push(format!(
-            "nearest adversarial inputs: no time for {} of {all} seeds",
-            all - found.len()
-        ));
-    }
     if prepared.settings.proofs {
         hunt.bound(&mut found);
     }
@@ -223,48 +217,77 @@ impl<'a> Hunt<'a> {
         Ok((attacked, wrong))
     }
 
-    /// Looks for the nearest of each, until its share of the time is up.
+    /// Looks for the nearest of each in every sweep, until its share of the time is up. What no sweep came to is left out.
     fn search(
         &self,
-        attacked: Vec<Attacked<'a>>,
+        mut attacked: Vec<Attacked<'a>>,
         done: &mut NearestAdversarial,
     ) -> Vec<Attacked<'a>> {
         let now = Instant::now();
-        let share = |end: Instant| now + end.saturating_duration_since(now).mul_f64(SEARCH_SHARE);
+        let proves = self.prepared.settings.proofs;
+        let part = if proves { SEARCH_SHARE } else { 1.0 };
+        let share = |end: Instant| now + end.saturating_duration_since(now).mul_f64(part);
         let deadline = self.limits.deadline.map(share);
-        let mut found = Vec::new();
-        let mut attacked = attacked.into_iter();
-        while attacked.len() > 0 {
-            let late = deadline.is_some_and(|end| Instant::now() >= end);
-            if late || self.is_over() {
-                break;
-            }
-            let batch: Vec<Attacked<'a>> = attacked.by_ref().take(BATCH).collect();
-            let searched: Vec<(Attacked<'a>, Result<Report, String>)> = batch
-                .into_par_iter()
-                .map(|each| {
-                    let report = self.near(&each, deadline);
-                    (each, report)
-                })
-                .collect();
-            for (mut each, report) in searched {
-                match report {
-                    Ok(report) => {
-                        done.effort += report.effort;
-                        let tests = report.found.into_iter().flat_map(|found| found.tests);
-                        tests.for_each(|x| self.improve(&mut each, x));
-                    }
-                    Err(why) if !done.notes.contains(&why) => done.notes.push(why),
-                    Err(_) => {}
+        let mut searched = SWEEPS.map(|_| 0);
+        'sweeps: for (passes, searched) in SWEEPS.iter().zip(&mut searched) {
+            for batch in attacked.chunks_mut(BATCH) {
+                let late = deadline.is_some_and(|end| Instant::now() >= end);
+                if late || self.is_over() {
+                    break 'sweeps;
                 }
-                found.push(each);
+                self.sweep(batch, *passes, deadline, done);
+                *searched += batch.len();
             }
         }
-        found
+        let [short, close] = searched;
+        let all = attacked.len();
+        if short < all {
+            done.notes.push(format!(
+                "nearest adversarial inputs: no time for {} of {all} seeds",
+                all - short
+            ));
+        } else if close < all {
+            done.notes.push(format!(
+                "nearest adversarial inputs: {} of {all} seeds were searched shortly, for want of time",
+                all - close
+            ));
+        }
+        attacked.truncate(short);
+        attacked
+    }
+
+    /// Looks for nearer inputs than those at hand, round some seeds side by side.
+    fn sweep(
+        &self,
+        batch: &mut [Attacked<'a>],
+        passes: usize,
+        deadline: Option<Instant>,
+        done: &mut NearestAdversarial,
+    ) {
+        let reports: Vec<Result<Report, String>> = batch
+            .par_iter()
+            .map(|each| self.near(each, passes, deadline))
+            .collect();
+        for (each, report) in batch.iter_mut().zip(reports) {
+            match report {
+                Ok(report) => {
+                    done.effort += report.effort;
+                    let tests = report.found.into_iter().flat_map(|found| found.tests);
+                    tests.for_each(|x| self.improve(each, x));
+                }
+                Err(why) if !done.notes.contains(&why) => done.notes.push(why),
+                Err(_) => {}
+            }
+        }
     }
 
     /// What an engine finds round one seed, or why none looks.
-    fn near(&self, each: &Attacked<'_>, deadline: Option<Instant>) -> Result<Report, String> {
+    fn near(
+        &self,
+        each: &Attacked<'_>,
+        passes: usize,
+        deadline: Option<Instant>,
+    ) -> Result<Report, String> {
         let prepared = self.prepared;
         let layer = prepared.network.layers().len() + 2;
         let objective = Objective::Formula {
@@ -286,7 +309,7 @@ impl<'a> Hunt<'a> {
             rng_seed: prepared.settings.rng_seed,
         };
         let budget = Budget {
-            passes: Some(EACH),
+            passes: Some(passes),
             deadline,
             cancel: self.limits.interrupt,
             ..Budget::default()
