@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use deepconcolic::{Job, Radius};
+use deepconcolic_geometry::Norm;
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::Field;
@@ -17,6 +19,54 @@ use crate::stages::{self, Bed};
 pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ratchet.json");
 /// How much worse a ratio of times may be than the one kept: machines differ, and have other work.
 const NOISE: f64 = 0.25;
+
+/// Searches that are cut after as many passes: the figure is what they leave open.
+const SEARCHES: [Search; 5] = [
+    Search::of("nbc left by 1,000 passes", "nbc"),
+    Search::of("kmnc left by 1,000 passes", "kmnc"),
+    Search::of("tknc left by 1,000 passes", "tknc"),
+    Search::of("ssc left by 1,000 passes", "ssc"),
+    Search {
+        pixels: Some(20.0),
+        ..Search::of("nc in 20 pixels left by 1,000", "nc")
+    },
+];
+/// The passes of each.
+const PASSES: usize = 1000;
+
+/// A search of the demo's network.
+struct Search {
+    /// What its figure is called.
+    name: &'static str,
+    criterion: &'static str,
+    /// Pixels that a test may change; none for tests anywhere.
+    pixels: Option<f64>,
+}
+
+impl Search {
+    const fn of(name: &'static str, criterion: &'static str) -> Self {
+        Self {
+            name,
+            criterion,
+            pixels: None,
+        }
+    }
+
+    /// How many requirements it leaves open.
+    fn left(&self, bed: &Bed) -> Result<usize, BenchError> {
+        let mut job = Job {
+            max_executions: Some(PASSES),
+            ..bed.job(self.criterion)
+        };
+        if let Some(pixels) = self.pixels {
+            job.parameters.norm = Norm::L0;
+            job.radius = Radius::Within(pixels);
+        }
+        let (session, _) = Field::new(job)?.search(&pool(1)?, |_, _| true)?;
+        let (covered, total) = session.coverage();
+        Ok(total - covered)
+    }
+}
 
 /// A figure that was kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,7 +202,7 @@ fn measured() -> Result<Vec<Figure>, BenchError> {
             "the search for nc ended at {covered} of {total}, below 99 %, so that there is no count to compare"
         )));
     }
-    Ok(vec![
+    let mut figures = vec![
         timed("measuring / forward", over_forward("measuring")),
         timed(
             "derivative pass / forward",
@@ -162,7 +212,11 @@ fn measured() -> Result<Vec<Figure>, BenchError> {
         timed("box of a proof / forward", stages::box_over_forward()?),
         counted("passes to 99 % nc", session.passes().total()),
         counted("tests to 99 % nc", session.suite().len()),
-    ])
+    ];
+    for search in &SEARCHES {
+        figures.push(counted(search.name, search.left(&bed)?));
+    }
+    Ok(figures)
 }
 
 fn read(file: &Path) -> Result<BTreeMap<String, Kept>, BenchError> {

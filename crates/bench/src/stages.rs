@@ -69,12 +69,17 @@ impl Bed {
 
     /// A search for nc from one seed, anywhere in the domain.
     pub fn search(&self) -> Job {
+        self.job("nc")
+    }
+
+    /// The same for another criterion.
+    pub fn job(&self, criterion: &str) -> Job {
         Job {
             seeds: SeedRequest::First(1),
             radius: Radius::Anywhere,
             proofs: false,
             budget: None,
-            ..Job::new(&self.model, &self.data, "nc")
+            ..Job::new(&self.model, &self.data, criterion)
         }
     }
 }
