@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use deepconcolic_geometry::{InputSpace, Together};
-use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_language::{Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Network, Point, Trace};
 
 use super::guide::Guide;
@@ -109,6 +109,12 @@ pub trait Family: Send + Sync {
 
     /// One requirement as a formula, or why the language cannot say it.
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String>;
+
+    /// Whether one requirement asks for an input or speaks of all.
+    fn quantifier(&self, group: usize, slot: usize) -> Quantifier {
+        let requirement = self.requirement(group, slot);
+        requirement.map_or(Quantifier::Exists, |requirement| requirement.quantifier)
+    }
 
     /// What one requirement asks of inputs, for those who search and judge them.
     fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {

@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use deepconcolic_language::{Inputs, Requirement};
+use deepconcolic_language::{Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Point};
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +134,10 @@ impl Family for Part {
 
     fn requirement(&self, group: usize, slot: usize) -> Result<Requirement, String> {
         self.family.requirement(group, slot)
+    }
+
+    fn quantifier(&self, group: usize, slot: usize) -> Quantifier {
+        self.family.quantifier(group, slot)
     }
 
     fn objective(&self, group: usize, slot: usize) -> Result<Objective, String> {

@@ -81,6 +81,10 @@ impl Family for Written {
         Ok(self.requirements[slot].clone())
     }
 
+    fn quantifier(&self, _: usize, slot: usize) -> Quantifier {
+        self.requirements[slot].quantifier
+    }
+
     fn inputs(&self, _: usize, slot: usize) -> Inputs {
         self.requirements[slot].inputs
     }

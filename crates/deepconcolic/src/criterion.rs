@@ -1,7 +1,8 @@
 //! Criteria by name.
 
-use deepconcolic_criteria::{ALL, Criterion, Family, Polarity};
+use deepconcolic_criteria::{ALL, Criterion, Family, Group, Polarity};
 use deepconcolic_language::Quantifier;
+use deepconcolic_network::BitSet;
 use deepconcolic_record::Summary;
 
 use crate::error::Error;
@@ -30,15 +31,32 @@ pub fn polarity_of(
         return criterion.map_or(Polarity::Goal, |criterion| criterion.polarity());
     }
     let file = settings.requirements.as_ref().map_or("", |file| &file.name);
-    let is_forall = || {
-        let requirement = family.requirement(group, slot);
-        requirement.is_ok_and(|r| r.quantifier == Quantifier::Forall)
-    };
-    if is_competition(file) || is_forall() {
+    if is_competition(file) || family.quantifier(group, slot) == Quantifier::Forall {
         Polarity::Property
     } else {
         Polarity::Goal
     }
+}
+
+/// The properties among what is required, group by group.
+pub fn properties(settings: &Settings, family: &dyn Family) -> Vec<BitSet> {
+    let of_group = |(number, group): (usize, &Group)| {
+        let required = group.not_required.complement();
+        let is_property = |slot| polarity_of(settings, family, number, slot) == Polarity::Property;
+        let mut properties = BitSet::new(group.slots());
+        // A criterion speaks for all of its requirements.
+        match &settings.criterion {
+            Some(_) if is_property(0) => return required,
+            Some(_) => {}
+            None => {
+                for slot in required.iter().filter(|&slot| is_property(slot)) {
+                    properties.insert(slot);
+                }
+            }
+        }
+        properties
+    };
+    family.groups().iter().enumerate().map(of_group).collect()
 }
 
 /// Whether a file of requirements is a property of the verification competition, by its name.

@@ -75,6 +75,7 @@ mod samples;
 mod session;
 mod settings;
 mod suite;
+mod tables;
 mod two_inputs;
 mod verify;
 
@@ -103,7 +104,7 @@ pub use coverage::{
 pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
-pub use event::{Event, Progress};
+pub use event::{Event, Met, Progress};
 pub use faults::{
     AuditJob, AuditReport, Comparison, Difference, FAULT_KINDS, FaultKind, FaultReport,
     SuiteReport, Verdict as AuditVerdict,
@@ -128,4 +129,5 @@ pub use settings::{
 pub use suite::{
     EXPORTS, ExportForm, Exported, MINIMAL, MinimalSuite, SuiteExport, SuiteMinimisation,
 };
+pub use tables::Table;
 pub use verify::{AnswerFindings, AnswerRecord, BoxEnds, Verification, VerifyJob};

@@ -51,8 +51,10 @@ pub fn for_python<'py>(
         }
         Event::Progress(progress) => {
             fields.set_item("stage", progress.stage.name())?;
-            fields.set_item("covered", progress.covered)?;
-            fields.set_item("total", progress.total)?;
+            fields.set_item("covered", progress.goals.met)?;
+            fields.set_item("total", progress.goals.total)?;
+            fields.set_item("refuted", progress.properties.met)?;
+            fields.set_item("properties", progress.properties.total)?;
             fields.set_item("tests", progress.tests)?;
             fields.set_item("adversarial", progress.adversarial)?;
             fields.set_item("passes", progress.passes)?;

@@ -218,6 +218,20 @@ def test_gates_count_what_is_possible(model, x, y):
     assert "refuted" in repr(found)
 
 
+def test_goals_and_properties_are_counted_apart(model, x, y):
+    heard = []
+    found = dc.run(model, x, y, ["nc", "safety"], seeds=2, radius=0.3, budget=20, progress=heard.append)
+    nc, safety = found.summary["criteria"]
+    assert found.properties["total"] == safety["requirements"]["total"] == 2
+    assert found.properties["refuted"] == safety["requirements"]["covered"] > 0
+    possible = nc["requirements"]["total"] - nc["requirements"]["infeasible"]
+    assert found.feasible_coverage == nc["requirements"]["covered"] / possible
+    assert not found.is_property and not found.passed(adversarial=None)
+    assert f"{nc['requirements']['covered']} covered" in repr(found) and " refuted" in repr(found)
+    last = [event for event in heard if isinstance(event, dc.events.Progress)][-1]
+    assert (last.total, last.properties) == (nc["requirements"]["total"], 2)
+
+
 def test_requests_that_do_not_fit_are_usage_errors(model, x, y):
     for options, words in [
         ({"criterion": "none-such"}, "none-such"),

@@ -1,10 +1,9 @@
 //! How a run looks while it works: one line that lives on a terminal, now and then a line of its own
 //! elsewhere. All of it goes to standard error.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use deepconcolic::{Event, Polarity, Progress, Stage, percent};
+use deepconcolic::{Event, Progress, Stage, percent};
 
 use crate::busy::Busy;
 
@@ -104,70 +103,78 @@ fn doing(stage: Stage) -> &'static str {
 
 /// The line of a terminal; the time so far is drawn behind it.
 fn live(s: &Progress, certificates: usize) -> String {
-    let open = s.total.saturating_sub(s.covered);
-    let mut line = format!("{:8} ", s.stage.name());
-    // Writing to a string cannot fail.
-    let _ = match s.polarity {
-        Polarity::Goal => {
-            let share = s.covered as f64 / s.total.max(1) as f64;
-            let full = (share * BAR as f64) as usize;
-            let bar = "█".repeat(full) + &"░".repeat(BAR - full.min(BAR));
-            write!(
-                line,
-                "{bar} {:.1} % of {}, {open} open",
-                percent(share, 1),
-                s.total
-            )
-        }
-        // How many are refuted is no achievement.
-        Polarity::Property => write!(line, "{} of {} refuted, {open} open", s.covered, s.total),
-    };
-    let _ = write!(line, ", {} tests", s.tests);
+    let mut parts = Vec::new();
+    if s.goals.total > 0 {
+        let share = s.goals.met as f64 / s.goals.total as f64;
+        let full = (share * BAR as f64) as usize;
+        let bar = "█".repeat(full) + &"░".repeat(BAR - full.min(BAR));
+        let (percent, rest) = (percent(share, 1), s.goals.rest());
+        parts.push(format!(
+            "{bar} {percent:.1} % of {}, {rest} open",
+            s.goals.total
+        ));
+    }
+    // How many are refuted is no achievement, and no bar.
+    if s.properties.total > 0 {
+        parts.push(format!("{}, {} open", refuted(s), s.properties.rest()));
+    }
+    parts.push(format!("{} tests", s.tests));
     if let Some(adversarial) = s.adversarial {
-        let _ = write!(line, ", {adversarial} adversarial");
+        parts.push(format!("{adversarial} adversarial"));
     }
     if certificates > 0 {
-        let _ = write!(line, ", {certificates} certificates");
+        parts.push(format!("{certificates} certificates"));
     }
-    line
+    format!("{:8} {}", s.stage.name(), parts.join(", "))
+}
+
+/// How many properties are refuted, of those beside goals with their name.
+fn refuted(s: &Progress) -> String {
+    let what = if s.goals.total > 0 { " properties" } else { "" };
+    format!(
+        "{} of {}{what} refuted",
+        s.properties.met, s.properties.total
+    )
 }
 
 fn line(s: &Progress, rate: f64) -> String {
-    let stage = s.stage.name();
-    let mut line = match s.polarity {
-        Polarity::Goal => {
-            let percent = percent(s.covered as f64 / s.total.max(1) as f64, 2);
-            format!("{stage:8} {percent:6.2} % of {} covered", s.total)
-        }
-        // How many are refuted is no achievement.
-        Polarity::Property => format!("{stage:8} {} of {} refuted", s.covered, s.total),
-    };
-    // Writing to a string cannot fail.
-    let _ = write!(line, ", {} tests", s.tests);
-    if let Some(adversarial) = s.adversarial {
-        let _ = write!(line, ", {adversarial} adversarial");
+    let mut parts = Vec::new();
+    if s.goals.total > 0 {
+        let percent = percent(s.goals.met as f64 / s.goals.total as f64, 2);
+        parts.push(format!("{percent:6.2} % of {} covered", s.goals.total));
     }
-    let _ = write!(line, ", {rate:.0} passes/s");
+    if s.properties.total > 0 {
+        parts.push(refuted(s));
+    }
+    parts.push(format!("{} tests", s.tests));
+    if let Some(adversarial) = s.adversarial {
+        parts.push(format!("{adversarial} adversarial"));
+    }
+    parts.push(format!("{rate:.0} passes/s"));
     if let Some(maximum) = s.max_passes {
-        let _ = write!(line, ", {} of {maximum} passes", s.passes);
+        parts.push(format!("{} of {maximum} passes", s.passes));
     }
     if let Some(left) = s.left {
-        let _ = write!(line, ", {} s left", left.as_secs());
+        parts.push(format!("{} s left", left.as_secs()));
     }
-    line
+    format!("{:8} {}", s.stage.name(), parts.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
+    use deepconcolic::Met;
+
     use super::*;
 
     #[test]
     fn a_line_says_where_a_run_is() {
         let snapshot = Progress {
             stage: deepconcolic::Stage::Ascend,
-            polarity: Polarity::Goal,
-            covered: 50,
-            total: 200,
+            goals: Met {
+                met: 50,
+                total: 200,
+            },
+            properties: Met::default(),
             tests: 12,
             adversarial: Some(3),
             passes: 700,
@@ -184,8 +191,23 @@ mod tests {
             "ascend   █████░░░░░░░░░░░░░░░ 25.0 % of 200, 150 open, 12 tests, 3 adversarial, \
              2 certificates"
         );
+        let both = Progress {
+            properties: Met { met: 3, total: 10 },
+            ..snapshot
+        };
+        assert_eq!(
+            line(&both, 350.4),
+            "ascend    25.00 % of 200 covered, 3 of 10 properties refuted, 12 tests, 3 adversarial, \
+             350 passes/s, 700 of 1000 passes, 61 s left"
+        );
+        assert_eq!(
+            live(&both, 0),
+            "ascend   █████░░░░░░░░░░░░░░░ 25.0 % of 200, 150 open, 3 of 10 properties refuted, 7 open, \
+             12 tests, 3 adversarial"
+        );
         let property = Progress {
-            polarity: Polarity::Property,
+            goals: Met::default(),
+            properties: snapshot.goals,
             max_passes: None,
             left: None,
             ..snapshot

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use deepconcolic::{Account, percent, polarity};
+use deepconcolic::{Account, Polarity, Table, percent, polarity};
 use deepconcolic_record::{
     AdversarialSummary, LayerSummary, NearestAdversarialSummary, SlopeSummary, Spread, Summary,
 };
@@ -80,9 +80,13 @@ pub fn print(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<
             _ if properties > 0 => " of the goals",
             _ => "",
         };
+        let meet = match polarity(summary) {
+            Polarity::Goal => "cover",
+            Polarity::Property => "refute",
+        };
         writeln!(
             out,
-            "for comparison: as many random tests cover {:.2} %{together}, {} samples of the data {:.2} %",
+            "for comparison: as many random tests {meet} {:.2} %{together}, {} samples of the data {:.2} %",
             percent(random, 2),
             baseline.data_inputs,
             percent(data, 2)
@@ -249,12 +253,34 @@ fn print_nearest(out: &mut dyn Write, near: &NearestAdversarialSummary) -> io::R
 }
 
 fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Result<()> {
+    let tables = Table::of_run(summary);
+    let mixed = tables.len() > 1;
+    for table in &tables {
+        print_table(out, table, mixed, look)?;
+    }
+    let fragile = summary.requirements.fragile;
+    if fragile > 0 {
+        let met = if mixed {
+            "covered or refuted"
+        } else {
+            polarity(summary).met()
+        };
+        writeln!(
+            out,
+            "{fragile} of the {met} ones only within the margin of rounding (fragile)"
+        )?;
+    }
+    writeln!(out)
+}
+
+/// How requirements ended, layer by layer; those of a run with both kinds are named.
+fn print_table(out: &mut dyn Write, table: &Table, mixed: bool, look: &Look) -> io::Result<()> {
     let shown = if look.verbose {
-        summary.layers.len()
+        table.layers.len()
     } else {
         LAYERS
     };
-    let mut layers: Vec<&LayerSummary> = summary.layers.iter().collect();
+    let mut layers: Vec<&LayerSummary> = table.layers.iter().collect();
     let hidden = layers.len().saturating_sub(shown);
     if hidden > 0 {
         // Those with most to do, in the order of the network.
@@ -264,31 +290,32 @@ fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Resu
         open.sort_unstable();
         layers = open.into_iter().map(|layer| layers[layer]).collect();
     }
+    let polarity = table.polarity;
+    let (heading, all) = match (mixed, polarity) {
+        (false, _) => ("layer", "all"),
+        (true, Polarity::Goal) => ("goals", "all goals"),
+        (true, Polarity::Property) => ("properties", "all properties"),
+    };
     let width = layers
         .iter()
         .map(|layer| layer.name.chars().count())
-        .chain(["layer".len()])
+        .chain([heading.len(), all.len()])
         .max()
         .unwrap_or(0);
-    let polarity = polarity(summary);
     let words = [polarity.met(), polarity.impossible(), polarity.open()];
     // Of a property no percentage says anything: nothing refuted is not nothing done.
-    let has_share = summary.properties.is_none();
+    let has_share = polarity == Polarity::Goal;
     let shared = |text: String| if has_share { text } else { String::new() };
     let coverage = |percent: f64| shared(format!(" {percent:>7.2} %"));
     let last = shared(format!(" {:>9}", "coverage"));
     writeln!(
         out,
-        "\n{:width$}  {:>9} {:>9} {:>10} {:>10}{last}",
-        "layer", "required", words[0], words[1], words[2]
+        "\n{heading:width$}  {:>9} {:>9} {:>10} {:>10}{last}",
+        "required", words[0], words[1], words[2]
     )?;
-    let all = &summary.requirements;
     let total = LayerSummary {
-        name: "all".into(),
-        total: all.total,
-        covered: all.covered,
-        infeasible: all.infeasible,
-        unresolved: all.unresolved,
+        name: all.into(),
+        ..table.all.clone()
     };
     for layer in layers.into_iter().chain([&total]) {
         let percent = percent(layer.covered as f64 / layer.total.max(1) as f64, 2);
@@ -309,13 +336,5 @@ fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Resu
             "({hidden} more layers, with fewer unresolved; -v shows them)"
         )?;
     }
-    if all.fragile > 0 {
-        writeln!(
-            out,
-            "{} of the {} ones only within the margin of rounding (fragile)",
-            all.fragile,
-            polarity.met()
-        )?;
-    }
-    writeln!(out)
+    Ok(())
 }

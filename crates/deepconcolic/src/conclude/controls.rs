@@ -1,12 +1,12 @@
 //! What else covers how much: random inputs from the same region, and the user's data.
 
 use deepconcolic_campaign::{Answers, Inputs, Limits, Measurement, Scatter, Seeds, measure_within};
-use deepconcolic_criteria::{Decision, Family, Group, Polarity, Truth};
+use deepconcolic_criteria::{Decision, Family, Group, Truth};
 use deepconcolic_geometry::{SearchSpace, Together};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_record::LayerControls;
 
-use crate::criterion::polarity_of;
+use crate::criterion::properties;
 use crate::settings::Settings;
 
 /// Most inputs of the data that are run for comparison.
@@ -87,24 +87,15 @@ impl Controls<'_> {
     /// anything of both. Ratios are compared in a way of their own.
     fn counted(&self) -> Vec<BitSet> {
         let mut goals = Vec::new();
-        let mut properties = Vec::new();
-        for (number, group) in self.family.groups().iter().enumerate() {
-            let mut sets = [BitSet::new(group.slots()), BitSet::new(group.slots())];
-            if !self.family.is_about_ratios(number) {
-                let required = group.not_required.complement();
-                let polarity = |slot| polarity_of(self.settings, self.family, number, slot);
-                // A criterion speaks for all of its requirements.
-                if self.settings.criterion.is_some() {
-                    sets[usize::from(polarity(0) == Polarity::Property)] = required;
-                } else {
-                    for slot in required.iter() {
-                        sets[usize::from(polarity(slot) == Polarity::Property)].insert(slot);
-                    }
-                }
+        let mut properties = properties(self.settings, self.family);
+        let groups = self.family.groups().iter();
+        for (number, (group, properties)) in groups.zip(&mut properties).enumerate() {
+            if self.family.is_about_ratios(number) {
+                *properties = BitSet::new(group.slots());
+                goals.push(BitSet::new(group.slots()));
+            } else {
+                goals.push(group.not_required.complement().without(properties));
             }
-            let [of_goals, of_properties] = sets;
-            goals.push(of_goals);
-            properties.push(of_properties);
         }
         if goals.iter().all(|set| set.count() == 0) {
             properties

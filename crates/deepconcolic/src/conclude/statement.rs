@@ -15,6 +15,7 @@ use deepconcolic_record::{
 
 use crate::criterion::{polarity, polarity_of};
 use crate::error::Error;
+use crate::tables::Table;
 
 use crate::settings::{LipschitzName, SeedChoice, Settings};
 
@@ -310,30 +311,30 @@ fn domain(text: &mut String, page: &Page<'_>) {
     }
 }
 
-/// What came of it.
-fn results(text: &mut String, page: &Page<'_>) {
-    let summary = page.summary;
-    let counts = &summary.requirements;
-    let polarity = polarity(summary);
+/// How goals or properties ended, together and layer by layer.
+fn counts(text: &mut String, table: &Table, mixed: bool, tests: &str) {
+    let Table { polarity, all, .. } = table;
     let (met, impossible, open) = (polarity.met(), polarity.impossible(), polarity.open());
-    let tests = match (summary.lipschitz.as_slice(), summary.criteria.as_slice()) {
-        ([], _) => "a test",
-        (_, []) => "two tests",
-        _ => "a test, or two,",
+    let what = match (mixed, polarity) {
+        (false, _) => "requirements",
+        (true, Polarity::Goal) => "goals, which want a test",
+        (true, Polarity::Property) => "properties, which want none",
     };
+    let fragile = table.fragile.map_or_else(String::new, |fragile| {
+        format!("| of those, only within the margin of rounding | {fragile} |\n")
+    });
     let _ = write!(
         text,
-        "## Results\n\n\
-         | requirements | |\n|---|---|\n\
+        "| {what} | |\n|---|---|\n\
          | all | {} |\n\
          | {met}, each by {tests} of `suite.npz` | {} |\n\
-         | of those, only within the margin of rounding | {} |\n\
+         {fragile}\
          | {impossible}, by the certificates in `certificates/` | {} |\n\
          | {open}: neither a test nor a proof was found | {} |\n\n\
          | layer | required | {met} | {impossible} | {open} |\n|---|---|---|---|---|\n",
-        counts.total, counts.covered, counts.fragile, counts.infeasible, counts.unresolved
+        all.total, all.covered, all.infeasible, all.unresolved
     );
-    for layer in &summary.layers {
+    for layer in &table.layers {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |",
@@ -345,6 +346,21 @@ fn results(text: &mut String, page: &Page<'_>) {
         );
     }
     text.push('\n');
+}
+
+/// What came of it.
+fn results(text: &mut String, page: &Page<'_>) {
+    let summary = page.summary;
+    let tests = match (summary.lipschitz.as_slice(), summary.criteria.as_slice()) {
+        ([], _) => "a test",
+        (_, []) => "two tests",
+        _ => "a test, or two,",
+    };
+    text.push_str("## Results\n\n");
+    let tables = Table::of_run(summary);
+    for table in &tables {
+        counts(text, table, tables.len() > 1, tests);
+    }
     if !page.verdicts.listed.is_empty() {
         text.push_str("| requirement | verdict |\n|---|---|\n");
         for (name, verdict) in &page.verdicts.listed {
@@ -395,10 +411,15 @@ fn results(text: &mut String, page: &Page<'_>) {
         [] => "",
         _ => " (slopes are compared above and not counted here)",
     };
-    let _ = match polarity {
+    let of_goals = if tables.len() > 1 {
+        " of the goals"
+    } else {
+        ""
+    };
+    let _ = match polarity(summary) {
         Polarity::Goal => write!(
             text,
-            "Coverage is a measure of testing, not of safety. As many random inputs cover {random}, the user's \
+            "Coverage is a measure of testing, not of safety. As many random inputs cover {random}{of_goals}, the user's \
              own data {data}{without}.\n\n"
         ),
         Polarity::Property => write!(

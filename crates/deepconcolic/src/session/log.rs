@@ -8,17 +8,17 @@ use std::time::Instant;
 
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
-use deepconcolic_criteria::{Criterion, Group, Polarity};
-use deepconcolic_network::{Layer, Point};
+use deepconcolic_criteria::Group;
+use deepconcolic_network::{BitSet, Layer, Point};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
 use super::closing::{Closing, Suite};
 use super::{Listener, Stopwatch, Timetable};
+use crate::criterion::properties;
 use crate::error::Error;
-use crate::event::{Event, Progress};
+use crate::event::{Event, Met, Progress};
 use crate::job::Job;
 use crate::oracle::Court;
-use crate::plan;
 use crate::prepare::Prepared;
 
 /// Tests judged at a time: each time all references are read.
@@ -29,6 +29,8 @@ const MINIMISE_SHARE: f64 = 0.4;
 /// The journal, the verdicts, the clock.
 pub struct Log {
     prepared: Arc<Prepared>,
+    /// What wants no witness, group by group.
+    properties: Vec<BitSet>,
     journal: Option<Journal>,
     judgements: Vec<Judgement>,
     pub watch: Stopwatch,
@@ -53,6 +55,7 @@ impl Log {
         let time = Timetable::new(watch.started, job.budget, watch.before(), counts);
         let kept = if job.minimise { MINIMISE_SHARE } else { 0.0 };
         Self {
+            properties: properties(&prepared.settings, prepared.family.as_ref()),
             prepared: Arc::clone(prepared),
             journal,
             judgements: Vec::new(),
@@ -221,11 +224,22 @@ impl Log {
     }
 
     fn progress(&self, campaign: &Campaign, round: &Round) -> Progress {
+        let ledger = campaign.ledger();
+        let sets = || self.properties.iter();
+        let properties = Met {
+            met: sets()
+                .zip(ledger.uncovered())
+                .map(|(properties, uncovered)| properties.count_without(uncovered))
+                .sum(),
+            total: sets().map(BitSet::count).sum(),
+        };
         Progress {
             stage: round.stage,
-            polarity: self.prepared.polarity(),
-            covered: campaign.ledger().covered_count(),
-            total: campaign.ledger().total(),
+            goals: Met {
+                met: ledger.covered_count().saturating_sub(properties.met),
+                total: ledger.total().saturating_sub(properties.total),
+            },
+            properties,
             tests: campaign.suite().len(),
             adversarial: (self.prepared.decision.rule().is_some()).then(|| self.adversarial()),
             passes: Passes::total(campaign.passes()),
@@ -259,17 +273,6 @@ fn closing(prepared: &Prepared) -> Closing {
 }
 
 impl Prepared {
-    /// What it means that a requirement is met.
-    fn polarity(&self) -> Polarity {
-        let criteria = plan::criteria(&self.settings).unwrap_or_default();
-        let is_property = |c: &&dyn Criterion| c.polarity() == Polarity::Property;
-        if !criteria.is_empty() && criteria.iter().all(is_property) {
-            Polarity::Property
-        } else {
-            Polarity::Goal
-        }
-    }
-
     /// What the oracle says of tests.
     pub(crate) fn judge(&self, tests: &[Test]) -> Result<Vec<Judgement>, Error> {
         if tests.is_empty() {

@@ -25,7 +25,7 @@ def listener(progress: Union[bool, Listener]) -> Listener:
 
 
 class _Bar:
-    """A bar of tqdm: requirements covered."""
+    """A bar of tqdm: goals covered; where there are none, properties refuted."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
@@ -35,10 +35,10 @@ class _Bar:
         if not isinstance(event, Progress):
             return
         if self._bar is None:
-            self._bar = self._tqdm(total=event.total, unit="req")
+            self._bar = self._tqdm(total=event.total or event.properties, unit="req")
         self._bar.set_description(event.stage, refresh=False)
         self._bar.set_postfix(tests=event.tests, adversarial=event.adversarial, refresh=False)
-        self._bar.update(event.covered - self._bar.n)
+        self._bar.update((event.covered if event.total else event.refuted) - self._bar.n)
 
     def close(self) -> None:
         """Leaves the bar as it is."""
@@ -58,4 +58,9 @@ class _Plain:
         if not isinstance(event, Progress) or time.monotonic() - self._last < self._EVERY:
             return
         self._last = time.monotonic()
-        print(f"{event.stage}: {event.covered} of {event.total} covered, {event.tests} tests", file=sys.stderr)
+        parts = []
+        if event.total:
+            parts.append(f"{event.covered} of {event.total} covered")
+        if event.properties:
+            parts.append(f"{event.refuted} of {event.properties} properties refuted")
+        print(f"{event.stage}: {', '.join(parts)}, {event.tests} tests", file=sys.stderr)

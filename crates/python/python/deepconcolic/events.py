@@ -68,7 +68,13 @@ class Progress:
 
     stage: str
     covered: int
+    """Goals that a test covers."""
     total: int
+    """All goals: requirements that want a witness."""
+    refuted: int
+    """Properties that a test refutes."""
+    properties: int
+    """All properties: requirements that want no witness (safety, lipschitz, forall)."""
     tests: int
     adversarial: Optional[int]
     """How many tests are known to be adversarial, if they are judged at all."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Run", "Suite", "open_run"]
 
 _SUMMARY = "run.json"
-# Criteria that want no witness: what is "covered" of them is refuted.
-_PROPERTIES = ("safety", "lipschitz")
 _ADVERSARIAL = 1
 
 
@@ -125,9 +123,18 @@ class Run:
 
     @property
     def feasible_coverage(self) -> float:
-        """Covered among those not proven impossible; 1 where there are none."""
-        possible = self.total - self.infeasible
-        return self.covered / possible if possible else 1.0
+        """Covered among the goals not proven impossible; 1 where there are none. Properties want no witness and do not
+        count."""
+        properties = self.properties
+        covered = self.covered - properties["refuted"]
+        possible = self.total - self.infeasible - properties["total"] + properties["proven"]
+        return covered / possible if possible else 1.0
+
+    @property
+    def properties(self) -> dict[str, int]:
+        """Requirements that want no witness (safety, lipschitz, ``forall``): ``total``, ``refuted``, ``proven``, ``open``."""
+        found = self.summary.get("properties") or {}
+        return {name: int(found.get(name, 0)) for name in ("total", "refuted", "proven", "open")}
 
     @property
     def adversarial(self) -> Optional[int]:
@@ -147,8 +154,8 @@ class Run:
 
     @property
     def is_property(self) -> bool:
-        """Whether no witness is wanted: a covered requirement is a refuted one."""
-        return self.criterion in _PROPERTIES
+        """Whether no requirement wants a witness: what is covered is refuted."""
+        return 0 < self.total == self.properties["total"]
 
     @cached_property
     def suite(self) -> Suite:
@@ -179,8 +186,10 @@ class Run:
         >>> result.passed(), result.passed(coverage=0.5, adversarial=None)
         (False, True)
         """
+        if self.properties["refuted"] > 0:
+            return False
         if self.is_property:
-            return self.covered == 0
+            return True
         if coverage is not None and self.feasible_coverage < coverage:
             return False
         if adversarial is None:
@@ -262,11 +271,17 @@ class Run:
         return _native.run_html(self.folder)
 
     def __repr__(self) -> str:
-        words = ("refuted", "proven") if self.is_property else ("covered", "infeasible")
+        some = self.properties
+        parts = []
+        if not self.is_property:
+            covered, infeasible = self.covered - some["refuted"], self.infeasible - some["proven"]
+            parts.append(f"{covered} covered, {infeasible} infeasible, {self.unresolved - some['open']} unresolved")
+        if some["total"]:
+            parts.append(f"{some['refuted']} refuted, {some['proven']} proven, {some['open']} open")
         found = "" if self.adversarial is None else f", {self.adversarial} adversarial"
         return (
-            f"<deepconcolic.Run: {self.criterion}, {self.covered} {words[0]}, {self.infeasible} {words[1]}, "
-            f"{self.unresolved} unresolved; {self.summary['tests']['generated']} generated tests{found}; {self.stop}>"
+            f"<deepconcolic.Run: {self.criterion}, {'; '.join(parts)}; "
+            f"{self.summary['tests']['generated']} generated tests{found}; {self.stop}>"
         )
 
 

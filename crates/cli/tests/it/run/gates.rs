@@ -155,6 +155,52 @@ fn a_file_of_goals_and_properties_has_two_accounts() {
             "FAIL --fail-on refuted: 1 of 2 properties refuted, 1 proven, 0 open",
         ],
     );
+    assert_eq!(
+        sums(&text),
+        [
+            ("all goals", [2, 1, 1, 0]),
+            ("all properties", [2, 1, 1, 0])
+        ]
+    );
+    assert_eq!(check(&left, &[]).0, 0);
+}
+
+/// The rows of a run's output that add up others: names and counts.
+fn sums(text: &str) -> Vec<(&str, [usize; 4])> {
+    let rows = text.lines().filter(|line| line.starts_with("all"));
+    rows.map(|line| {
+        let (name, counts) = line.split_at(line.find("  ").unwrap());
+        let counts: Vec<usize> = counts
+            .split_whitespace()
+            .take(4)
+            .map(|count| count.parse().unwrap())
+            .collect();
+        (name, counts.try_into().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn criteria_of_goals_and_of_properties_have_a_table_each() {
+    let bed = Bed::new();
+    let flags = [
+        "-c", "nc", "-c", "safety", "--seeds", "2", "--budget", "20s",
+    ];
+    let (code, text, _) = run(&bed, "both", TABLE, &flags);
+    assert_eq!(code, 0, "{text}");
+    let left = Left(bed.path("both"));
+    let summary = left.summary();
+    let counts = |criterion: usize| {
+        let counts = &summary["criteria"][criterion]["requirements"];
+        ["total", "covered", "infeasible", "unresolved"]
+            .map(|name| counts[name].as_u64().unwrap() as usize)
+    };
+    let expected = [("all goals", counts(0)), ("all properties", counts(1))];
+    assert_eq!(sums(&text), expected, "{text}");
+    let statement = std::fs::read_to_string(left.0.join("statement.md")).unwrap();
+    let rows = expected.map(|(_, [total, ..])| format!("| all | {total} |"));
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    assert_says(&statement, &rows);
     assert_eq!(check(&left, &[]).0, 0);
 }
 
