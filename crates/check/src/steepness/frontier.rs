@@ -142,6 +142,25 @@ fn rounding(terms: usize) -> f64 {
     (terms as f64 + 8.0) * f64::EPSILON
 }
 
+/// How often a reader names one variable at most; 1 where none does twice.
+fn repeats(readers: &[Reader]) -> usize {
+    let of_reader = |reader: &Reader| {
+        let mut places: Vec<usize> = reader.terms.iter().map(|&(place, _)| place).collect();
+        places.sort_unstable();
+        let runs = places.chunk_by(|a, b| a == b);
+        runs.map(<[usize]>::len).max().unwrap_or(1)
+    };
+    readers.par_iter().map(of_reader).max().unwrap_or(1)
+}
+
+/// A bound on the root of the sum of weighted squares of a reader's terms, those of one variable taken together: the
+/// square of a sum of n numbers is at most n times the sum of their squares.
+fn root(reader: &Reader, squares: &[f64], repeats: usize) -> f64 {
+    let terms = reader.terms.iter();
+    let sum = sum_up(terms.map(|&(i, w)| up(squares[i] * w.abs()) * w.abs()));
+    up(up(sum * repeats as f64).sqrt())
+}
+
 /// The weight of each reader's square, from the entries of M.
 fn with_cancellation(
     readers: &[Reader],
@@ -149,13 +168,10 @@ fn with_cancellation(
     squares: &[f64],
 ) -> Vec<f64> {
     // Entry (r, l) errs by less than its terms' magnitudes, which the roots of (r, r) and (l, l) bound.
+    let repeats = repeats(readers);
     let roots: Vec<f64> = readers
         .iter()
-        .map(|reader| {
-            let terms = reader.terms.iter();
-            let sum = sum_up(terms.map(|&(i, w)| up(squares[i] * w.abs()) * w.abs()));
-            up(sum.sqrt())
-        })
+        .map(|reader| root(reader, squares, repeats))
         .collect();
     let share = |sums: &mut Sparse, reader: &Reader, root: f64| {
         for &(place, weight) in &reader.terms {
@@ -164,7 +180,7 @@ fn with_cancellation(
                 sums.add(other, factor * w);
             }
         }
-        let error = rounding(reader.terms.len()) * root;
+        let error = rounding(reader.terms.len() * repeats) * root;
         let entries = sums.drain().map(|(other, sum)| {
             let entry = sum.abs() + error * roots[other] + TINY;
             entry * readers[other].size
@@ -237,5 +253,47 @@ impl Sparse {
             is_touched[number] = false;
             (number, std::mem::take(&mut sums[number]))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(terms: &[(usize, f64)]) -> Reader {
+        Reader {
+            variable: 9,
+            slope: 1.0,
+            size: 1.0,
+            terms: terms.to_vec(),
+        }
+    }
+
+    #[test]
+    fn errors_of_a_sum_that_names_a_variable_again_are_those_of_all_its_terms_together() {
+        // Magnitudes 2 + 2 + 2 of one variable are 6, and 8 of another: the length of (6, 8).
+        let again = reader(&[(0, 2.0), (1, 8.0), (0, 2.0), (0, -2.0)]);
+        let once = reader(&[(0, 6.0), (1, 8.0)]);
+        let squares = [1.0, 1.0];
+        let both = [again, once];
+        assert_eq!(repeats(&both), 3);
+        assert_eq!(repeats(&both[1..]), 1);
+        assert!(root(&both[0], &squares, 3) >= 10.0);
+        let exact = root(&both[1], &squares, 1);
+        assert!((10.0..10.000_000_1).contains(&exact));
+    }
+
+    #[test]
+    fn entries_are_sums_over_every_pair_of_terms() {
+        // M of 1 + 1 + 1 = 3 and of 3 are the same, but for the room left for rounding.
+        let share = |terms: &[(usize, f64)]| {
+            let readers = [reader(terms)];
+            let columns = [terms.iter().map(|&(_, w)| (0, w)).collect::<Vec<_>>()];
+            with_cancellation(&readers, &columns, &[1.0])[0]
+        };
+        let (again, once) = (share(&[(0, 1.0), (0, 1.0), (0, 1.0)]), share(&[(0, 3.0)]));
+        for bound in [again, once] {
+            assert!((9.0..9.000_000_1).contains(&bound), "{bound}");
+        }
     }
 }
