@@ -81,7 +81,7 @@ pub(crate) struct Preparing<'a> {
 
 impl Preparing<'_> {
     /// What ends reading the model.
-    fn loading(&self) -> LoadUntil {
+    pub fn loading(&self) -> LoadUntil {
         LoadUntil {
             deadline: self.time.end().map(|end| end + GRACE),
             interrupt: self.interrupt.cloned(),

@@ -226,7 +226,13 @@ impl Session {
             ..Job::default()
         };
         let file = more.model.as_deref();
-        let prepared = Arc::new(Prepared::of_saved(settings, folder, file, tell)?);
+        let preparing = Preparing {
+            time: Timetable::new(watch.started, more.budget, 0.0, false),
+            interrupt: Some(&cancel.flag()),
+            earlier: None,
+        };
+        let until = preparing.loading();
+        let prepared = Arc::new(Prepared::of_saved(settings, folder, file, until, tell)?);
         let names = prepared.settings.criterion.as_deref();
         let names: Vec<&str> = names.into_iter().flat_map(|all| all.split(',')).collect();
         let has_file = prepared.settings.requirements.is_some();

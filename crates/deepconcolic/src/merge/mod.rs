@@ -13,6 +13,7 @@ use std::sync::Arc;
 use deepconcolic_campaign::{Campaign, Limits, Passes, Round};
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::Family;
+use deepconcolic_formats::LoadUntil;
 use deepconcolic_record::{JournalEntry, JournalStep, RunFolder, Summary};
 
 use crate::conclude::Ended;
@@ -53,7 +54,8 @@ impl Merge {
         let settings = same_job::joined(&workers)?;
         let dir = &workers[0].part.path;
         let settings = kept::fetched(settings, self.kept.as_deref().unwrap_or(dir));
-        let prepared = Prepared::of_saved(settings, dir, self.model.as_deref(), tell)?;
+        let file = self.model.as_deref();
+        let prepared = Prepared::of_saved(settings, dir, file, LoadUntil::default(), tell)?;
         let strategy = plan::strategy(&prepared.settings.strategy)?;
         let (subject, rng_seed) = (prepared.subject()?, prepared.settings.rng_seed);
         let limits = Limits::default();

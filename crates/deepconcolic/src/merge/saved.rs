@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use deepconcolic_campaign::{Limits, Seeds, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
+use deepconcolic_formats::LoadUntil;
 
 use crate::error::Error;
 use crate::event::Event;
@@ -15,14 +16,16 @@ use crate::settings::{SeedChoice, Settings, hash_samples, hash_values};
 use crate::{model, plan, samples, two_inputs};
 
 impl Prepared {
-    /// From settings, and the folder of a run that has the rest. Everything must be as the run had it.
+    /// From settings, and the folder of a run that has the rest, unless reading the model must end before. Everything must
+    /// be as the run had it.
     pub fn of_saved(
         settings: Settings,
         dir: &Path,
         file: Option<&Path>,
+        until: LoadUntil,
         tell: &mut Listener<'_>,
     ) -> Result<Self, Error> {
-        let loaded = model::load(&settings.model.or_file(file))?;
+        let loaded = model::load_until(&settings.model.or_file(file), until)?;
         loaded
             .notes
             .iter()

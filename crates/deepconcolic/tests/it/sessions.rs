@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deepconcolic::{
-    Cancel, Conclusion, Event, Job, OnDamage, Prepared, Session, Stop, Suite, check,
+    Cancel, Conclusion, Event, Job, OnDamage, Prepared, Resumption, Session, Stop, Suite, check,
 };
 use tempfile::TempDir;
 
@@ -85,6 +85,29 @@ fn a_session_that_was_cancelled_keeps_its_work_and_is_resumed_to_the_same_end() 
         assert_eq!(whole.suite.x[..inputs.len()], inputs);
         assert_same(&resumed, &whole);
     }
+}
+
+#[test]
+fn a_run_is_not_reopened_once_that_was_cancelled() {
+    let place = TempDir::new().unwrap();
+    let folder = place.path().join("run");
+    let session = Session::create(searching(), &folder, &Cancel::default(), &mut |_| {});
+    session.unwrap().save().unwrap();
+    let late = Cancel::default();
+    late.cancel();
+    let found = Session::reopen(&folder, &Resumption::default(), &late, &mut |_| {});
+    let said = found.err().expect("it was cancelled").to_string();
+    assert!(
+        said.contains("interrupted while the model was read"),
+        "{said}"
+    );
+    let again = Session::reopen(
+        &folder,
+        &Resumption::default(),
+        &Cancel::default(),
+        &mut |_| {},
+    );
+    assert!(again.is_ok());
 }
 
 #[test]
