@@ -70,7 +70,21 @@ impl<T: Copy + PartialEq> Column<T> {
 
     /// The rows, first to last.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        (0..self.rows).map(|row| self[row])
+        let blank = std::iter::repeat_n(self.blank, self.rows - self.values.len());
+        self.values.iter().copied().chain(blank)
+    }
+
+    /// Whether all rows are blank, as far as that is known without looking at each.
+    pub fn is_blank(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The first row of which this holds.
+    pub fn position(&self, mut holds: impl FnMut(T) -> bool) -> Option<usize> {
+        if self.is_blank() {
+            return (self.rows > 0 && holds(self.blank)).then_some(0);
+        }
+        self.values.iter().position(|&value| holds(value))
     }
 
     /// Some rows, in the order given.
@@ -147,6 +161,9 @@ mod tests {
             column.push(f32::NAN);
         }
         assert!(column.values.capacity() == 0 && column.len() == 1000);
+        assert!(column.is_blank() && column.iter().filter(|value| value.is_nan()).count() == 1000);
+        assert_eq!(column.position(f32::is_nan), Some(0));
+        assert_eq!(Column::new(0).position(|_| true), None);
         assert!(column[999].is_nan());
         column.push(2.0);
         column.push(f32::NAN);
@@ -161,6 +178,8 @@ mod tests {
         assert_eq!(picked.len(), 3);
         assert!(picked[2].is_nan());
         assert!(column == column.clone() && column != picked);
+        assert_eq!(column.position(|value| value > 1.5), Some(1000));
+        assert_eq!(column.position(|value| value > 2.5), None);
         column.pop();
         assert_eq!(column.len(), 1001);
     }

@@ -31,7 +31,7 @@ pub enum State {
 }
 
 impl State {
-    /// Every state.
+    /// Every state, each at the place of its number.
     pub const ALL: [Self; 4] = [
         Self::Unresolved,
         Self::Covered,
@@ -41,7 +41,7 @@ impl State {
 
     /// The state with this number.
     pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|&state| state as u8 == number)
+        Self::ALL.get(usize::from(number)).copied()
     }
 }
 
@@ -316,22 +316,21 @@ impl RequirementTable {
     /// Why the table does not fit a suite of so many tests, if it does not: every number is checked before
     /// anybody uses it.
     pub fn misfit(&self, tests: usize) -> Option<String> {
-        let is_test = |test: i64| test == -1 || usize::try_from(test).is_ok_and(|t| t < tests);
-        (0..self.state.len()).find_map(|row| {
-            let wrong = if State::from_number(self.state[row]).is_none() {
-                format!("state {}, which none is", self.state[row])
-            } else if let Some(test) = [self.test[row], self.test2[row]]
-                .into_iter()
-                .find(|&test| !is_test(test))
-            {
-                format!("test {test} of {tests}")
-            } else if self.certificate[row] < -1 {
-                format!("certificate {}", self.certificate[row])
-            } else {
-                return None;
-            };
-            Some(format!("row {row} has {wrong}"))
-        })
+        let is_no_test = |test: i64| test < -1 || test >= 0 && test as u64 >= tests as u64;
+        let is_no_state = |&state: &u8| State::from_number(state).is_none();
+        // Column by column: there can be tens of millions of rows, and most columns are blank.
+        let wrong = [
+            (self.state.iter().position(is_no_state))
+                .map(|row| (row, format!("state {}, which none is", self.state[row]))),
+            (self.test.iter().position(|&test| is_no_test(test)))
+                .map(|row| (row, format!("test {} of {tests}", self.test[row]))),
+            (self.test2.position(is_no_test))
+                .map(|row| (row, format!("test {} of {tests}", self.test2[row]))),
+            (self.certificate.position(|certificate| certificate < -1))
+                .map(|row| (row, format!("certificate {}", self.certificate[row]))),
+        ];
+        let first = wrong.into_iter().flatten().min_by_key(|(row, _)| *row);
+        first.map(|(row, wrong)| format!("row {row} has {wrong}"))
     }
 
     /// Writes it.

@@ -39,9 +39,10 @@ pub fn of(run: &SavedRun) -> Curve {
 fn gained(run: &SavedRun) -> Vec<usize> {
     let mut gained = vec![0; run.suite.len()];
     let table = &run.requirements;
-    for row in 0..table.state.len() {
-        if table.state[row] == State::Covered as u8 {
-            let last = table.test[row].max(table.test2[row]);
+    let tests = table.test.iter().zip(table.test2.iter());
+    for (&state, (&first, second)) in table.state.iter().zip(tests) {
+        if state == State::Covered as u8 {
+            let last = first.max(second);
             if let Some(number) = usize::try_from(last).ok().and_then(|t| gained.get_mut(t)) {
                 *number += 1;
             }
@@ -107,6 +108,9 @@ fn timed(run: &SavedRun, gained: &[usize]) -> Option<Timed> {
 fn by_certificate(run: &SavedRun) -> Vec<usize> {
     let table = &run.requirements;
     let mut counts: Vec<usize> = Vec::new();
+    if table.certificate.is_blank() {
+        return counts;
+    }
     for row in 0..table.state.len() {
         let Ok(number) = usize::try_from(table.certificate[row]) else {
             continue;

@@ -177,16 +177,12 @@ fn seen(run: &SavedRun, layer: usize, count: usize) -> Vec<(f32, f32)> {
 }
 
 fn counted(states: &[u8]) -> State {
-    let mut state = State::default();
-    for &row in states {
-        match RowState::from_number(row) {
-            Some(RowState::Covered) => state.met += 1,
-            Some(RowState::Infeasible) => state.impossible += 1,
-            Some(RowState::Unresolved) => state.open += 1,
-            Some(RowState::NotRequired) | None => {}
-        }
+    let count = |state: RowState| states.iter().filter(|&&row| row == state as u8).count();
+    State {
+        met: count(RowState::Covered),
+        impossible: count(RowState::Infeasible),
+        open: count(RowState::Unresolved),
     }
-    state
 }
 
 /// Height, width and number of the feature maps of a layer of this shape, and whether maps come one after the other.
