@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use deepconcolic_criteria::Polarity;
-use deepconcolic_record::{CriterionSummary, GateSummary, Summary};
+use deepconcolic_record::{CriterionSummary, GateSummary, PropertySummary, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::CoverageReport;
@@ -202,29 +202,27 @@ impl Account {
 
     /// Of every criterion that was measured, and of the file.
     pub fn of_coverage(report: &CoverageReport) -> Vec<Self> {
+        // Data prove nothing, neither that a goal is impossible nor that a property holds.
         let count = |total, met| Counts {
             total,
             met,
             impossible: 0,
         };
-        let criteria = report.criteria.iter().map(|criterion| {
-            let counts = count(criterion.total, criterion.covered);
-            let property = find(criterion.name).is_ok_and(|c| c.polarity() == Polarity::Property);
-            let (goals, properties) = if property {
-                (Counts::default(), counts)
-            } else {
-                (counts, Counts::default())
-            };
-            Self {
-                name: criterion.name.to_owned(),
-                goals,
-                properties,
-            }
+        let properties = |some: Option<PropertySummary>| {
+            some.map_or_else(Counts::default, |some| count(some.total, some.refuted))
+        };
+        let criteria = report.criteria.iter().map(|criterion| Self {
+            name: criterion.name.to_owned(),
+            goals: match criterion.properties {
+                Some(_) => Counts::default(),
+                None => count(criterion.total, criterion.covered),
+            },
+            properties: properties(criterion.properties),
         });
         let file = report.requirements.iter().map(|file| Self {
             name: FILE.into(),
             goals: count(file.total, file.covered),
-            properties: Counts::default(),
+            properties: properties(file.properties),
         });
         criteria.chain(file).collect()
     }

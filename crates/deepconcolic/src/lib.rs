@@ -89,8 +89,8 @@ pub use deepconcolic_criteria::{Partition, Polarity};
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
 pub use deepconcolic_record::{
-    GateSummary, NearestAdversarialSummary, OnDamage, RunFolder, SlopeSummary, Spread, State,
-    Summary, Times,
+    GateSummary, NearestAdversarialSummary, OnDamage, PropertySummary, RunFolder, SlopeSummary,
+    Spread, State, Summary, Times,
 };
 
 pub use audit::{CheckReport, Finding, RunFindings, check};
@@ -98,8 +98,8 @@ pub use conclude::Conclusion;
 pub use conclude::certified_distance::{CertifiedDistance, SeedAnswer};
 pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
-    CoverageJob, CoveragePart, CoverageReport, CriterionReport, LayerReport, RequirementReport,
-    share,
+    CoverageJob, CoveragePart, CoverageReport, CriterionReport, LayerReport, Refutation,
+    RequirementReport, share,
 };
 pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;
