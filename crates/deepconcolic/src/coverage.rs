@@ -183,6 +183,7 @@ fn over_data(total: usize, refuted: usize) -> PropertySummary {
         refuted,
         proven: 0,
         open: total.saturating_sub(refuted),
+        fragile: 0,
     }
 }
 

@@ -4,6 +4,7 @@
 //! property wants none. No percentage is taken of both together.
 
 use std::fmt::{self, Write as _};
+use std::ops::AddAssign;
 use std::str::FromStr;
 
 use deepconcolic_criteria::Polarity;
@@ -134,6 +135,14 @@ impl Counts {
     /// What can be met, as far as is known.
     pub fn feasible(&self) -> usize {
         self.total.saturating_sub(self.impossible)
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.total += other.total;
+        self.met += other.met;
+        self.impossible += other.impossible;
     }
 }
 

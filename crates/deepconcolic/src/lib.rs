@@ -119,7 +119,7 @@ pub use job::{Job, Radius, STRATEGIES, SeedRequest};
 pub use merge::Merge;
 pub use model_inputs::{extent as open_axis, fixed as fixed_input};
 pub use prepare::Prepared;
-pub use replay::coverage_change::CoverageChange;
+pub use replay::coverage_change::{CoverageChange, ThenAndNow};
 pub use replay::{Replay, ReplayReport};
 pub use session::{Cancel, Listener, Resumption, Session};
 pub use settings::{

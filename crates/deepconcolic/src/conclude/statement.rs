@@ -320,19 +320,16 @@ fn counts(text: &mut String, table: &Table, mixed: bool, tests: &str) {
         (true, Polarity::Goal) => "goals, which want a test",
         (true, Polarity::Property) => "properties, which want none",
     };
-    let fragile = table.fragile.map_or_else(String::new, |fragile| {
-        format!("| of those, only within the margin of rounding | {fragile} |\n")
-    });
     let _ = write!(
         text,
         "| {what} | |\n|---|---|\n\
          | all | {} |\n\
          | {met}, each by {tests} of `suite.npz` | {} |\n\
-         {fragile}\
+         | of those, only within the margin of rounding | {} |\n\
          | {impossible}, by the certificates in `certificates/` | {} |\n\
          | {open}: neither a test nor a proof was found | {} |\n\n\
          | layer | required | {met} | {impossible} | {open} |\n|---|---|---|---|---|\n",
-        all.total, all.covered, all.infeasible, all.unresolved
+        all.total, all.covered, table.fragile, all.infeasible, all.unresolved
     );
     for layer in &table.layers {
         let _ = writeln!(

@@ -64,6 +64,7 @@ fn of_file(view: &View, properties: PropertySummary) -> [Account; 2] {
         refuted,
         proven,
         open,
+        ..
     } = properties;
     let goals = [
         all.total.saturating_sub(total),

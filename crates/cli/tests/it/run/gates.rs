@@ -162,7 +162,27 @@ fn a_file_of_goals_and_properties_has_two_accounts() {
             ("all properties", [2, 1, 1, 0])
         ]
     );
-    assert_eq!(check(&left, &[]).0, 0);
+    let (code, text) = check(&left, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert_says(
+        &text,
+        &[
+            "tests run again: of 2 goals 1 are covered (0 within the margin of rounding), of 2 properties 1 are refuted",
+            "1 goals cannot be met and 1 properties hold in the search region",
+        ],
+    );
+    assert!(!text.contains("of 4 requirements"), "{text}");
+    let output = deepconcolic(&["replay", &bed.name("own")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_says(
+        &text,
+        &[
+            "; covered 1 then (50.00 %), 1 now (50.00 %) of 2 goals; refuted 1 then, 1 now, of 2 properties",
+        ],
+    );
 }
 
 /// The rows of a run's output that add up others: names and counts.
