@@ -104,7 +104,7 @@ pub use coverage::{
 pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
-pub use event::{Event, Met, Progress};
+pub use event::{Event, Progress};
 pub use faults::{
     AuditJob, AuditReport, Comparison, Difference, FAULT_KINDS, FaultKind, FaultReport,
     SuiteReport, Verdict as AuditVerdict,

@@ -533,6 +533,7 @@ impl Session {
             &mut |campaign, proof| log.hear_proof(campaign, proof, tell),
         )?;
         self.campaign.set_aside(self.proven.infeasible());
+        self.log.tell_progress(&self.campaign, Stage::Prove, tell);
         self.log.watch.lap(|times| &mut times.prove);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What a session tells, and in which order.
 
-use deepconcolic::{Event, Progress, Stage};
+use deepconcolic::{Counts, Event, Progress, Stage};
 
-use crate::bed::{in_memory, proving, searching, told};
+use crate::bed::{ended, in_memory, proving, searching, told};
 
 #[test]
 fn a_stage_is_told_before_its_rounds() {
@@ -72,4 +72,21 @@ fn the_same_seed_tells_the_same_but_for_times() {
         job.rng_seed = 1;
         assert_ne!(events, without_times(job));
     }
+}
+
+#[test]
+fn what_is_proven_is_told_as_impossible_and_not_as_open() {
+    let told = told(proving()).into_iter().filter_map(|event| match event {
+        Event::Progress(progress) => Some(progress.goals),
+        _ => None,
+    });
+    let told: Vec<Counts> = told.collect();
+    let ended = ended(in_memory(proving()));
+    let ended = &ended.summary().requirements;
+    let last = told.last().unwrap();
+    assert!(last.impossible > 0 && last.impossible <= ended.infeasible);
+    assert_eq!((last.total, last.met), (ended.total, ended.covered));
+    assert!(last.open() >= ended.unresolved && last.open() < last.total - last.met);
+    let grows = |pair: &[Counts]| pair[0].impossible <= pair[1].impossible;
+    assert!(told.windows(2).all(grows));
 }
