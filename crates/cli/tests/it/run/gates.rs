@@ -172,6 +172,21 @@ fn a_file_of_goals_and_properties_has_two_accounts() {
         ],
     );
     assert!(!text.contains("of 4 requirements"), "{text}");
+    let page = std::fs::read_to_string(left.0.join("summary.md")).unwrap();
+    assert_says(
+        &page,
+        &[
+            "1 goal is met by a test, 1 cannot be met, none is open; 1 property is proven, 1 refuted by a test, none is open.",
+            "| goals | required | covered | impossible | open | coverage |",
+            "| goals | 2 | 1 | 1 | 0 | 100 % |",
+            "| properties | required | refuted | proven | open |\n",
+            "| properties | 2 | 1 | 1 | 0 |\n",
+        ],
+    );
+    assert!(!page.contains("covered or refuted"), "{page}");
+    let statement = std::fs::read_to_string(left.0.join("statement.md")).unwrap();
+    let meaning = "*Infeasible*, of a goal, and *proven*, of a property, mean";
+    assert_says(&statement, &[meaning]);
     let output = deepconcolic(&["replay", &bed.name("own")])
         .output()
         .unwrap();
