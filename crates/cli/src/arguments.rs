@@ -193,23 +193,10 @@ impl RunGates {
     }
 }
 
-/// A number as people write it: 0.03, or 8/255.
-pub fn number(text: &str) -> Option<f64> {
-    let number: f64 = match text.split_once('/') {
-        None => text.trim().parse().ok()?,
-        Some((above, below)) => {
-            let (above, below): (f64, f64) =
-                (above.trim().parse().ok()?, below.trim().parse().ok()?);
-            above / below
-        }
-    };
-    number.is_finite().then_some(number)
-}
-
 /// A distance as people write it.
 pub fn distance(text: &str) -> Result<f64, String> {
-    let number = number(text).filter(|number| *number >= 0.0);
-    number.ok_or_else(|| "must be a number of at least 0, for example 0.03 or 8/255".into())
+    let distance = deepconcolic::notation::distance(text);
+    distance.ok_or_else(|| "must be a number of at least 0, for example 0.03 or 8/255".into())
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.
@@ -239,20 +226,5 @@ impl ThreadArguments {
             .build()
             .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))?;
         Ok(pool.install(work))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_may_be_fractions() {
-        assert_eq!(number("8/255"), Some(8.0 / 255.0));
-        assert_eq!(number(" 0.03 "), Some(0.03));
-        for bad in ["", "/", "8/", "1/0", "0/0", "a/b", "8/255/2", "inf"] {
-            assert_eq!(number(bad), None, "{bad}");
-        }
-        assert!(distance("-1").is_err() && distance("3").is_ok());
     }
 }

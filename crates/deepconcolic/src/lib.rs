@@ -65,6 +65,7 @@ mod memory;
 mod merge;
 mod model;
 mod model_inputs;
+pub mod notation;
 mod oracle;
 mod plan;
 mod prepare;
