@@ -397,12 +397,20 @@ fn none_refuted(accounts: &[Account]) -> GateSummary {
 }
 
 fn none_open(accounts: &[Account]) -> GateSummary {
-    let open = |account: &Account| account.goals.open() + account.properties.open();
-    let all: usize = accounts.iter().map(open).sum();
-    let total = |account: &Account| account.goals.total + account.properties.total;
-    let total: usize = accounts.iter().map(total).sum();
-    let reason = format!("{all} of {} open", plural(total, "requirement"));
-    none(FailOn::Open, all == 0, reason)
+    let (mut goals, mut properties) = (Counts::default(), Counts::default());
+    for account in accounts {
+        goals += account.goals;
+        properties += account.properties;
+    }
+    let part = |counts: Counts, thing: &str| {
+        format!("{} of {} open", counts.open(), plural(counts.total, thing))
+    };
+    let reason = match (goals.total, properties.total) {
+        (_, 0) => part(goals, "requirement"),
+        (0, _) => part(properties, "property"),
+        _ => format!("{}, {}", part(goals, "goal"), part(properties, "property")),
+    };
+    none(FailOn::Open, goals.open() + properties.open() == 0, reason)
 }
 
 /// A number of things.
@@ -474,7 +482,10 @@ mod tests {
             verdicts[2].reason,
             "2 of 10 properties refuted, 7 proven, 1 open"
         );
-        assert_eq!(verdicts[3].reason, "1 of 14 requirements open");
+        assert_eq!(
+            verdicts[3].reason,
+            "0 of 4 goals open, 1 of 10 properties open"
+        );
         let none = Account {
             goals: Counts::default(),
             ..mixed

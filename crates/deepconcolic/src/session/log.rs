@@ -229,8 +229,13 @@ impl Log {
         Ok(())
     }
 
+    /// How goals and properties stand.
+    pub fn counts(&self, campaign: &Campaign) -> (Counts, Counts) {
+        counts(campaign.ledger(), &self.properties)
+    }
+
     fn progress(&self, campaign: &Campaign, stage: Stage) -> Progress {
-        let (goals, properties) = counts(campaign.ledger(), &self.properties);
+        let (goals, properties) = self.counts(campaign);
         Progress {
             stage,
             goals,
@@ -246,7 +251,7 @@ impl Log {
     }
 }
 
-/// How goals and properties stand.
+/// What a ledger says of goals, and of properties.
 fn counts(ledger: &Ledger, properties: &[BitSet]) -> (Counts, Counts) {
     let (mut goals, mut of_properties) = (Counts::default(), Counts::default());
     let groups = ledger.uncovered().iter().zip(ledger.open());

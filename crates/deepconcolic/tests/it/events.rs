@@ -2,7 +2,7 @@
 
 use deepconcolic::{Counts, Event, Progress, Stage};
 
-use crate::bed::{ended, in_memory, proving, searching, told};
+use crate::bed::{in_memory, proving, searching, told};
 
 #[test]
 fn a_stage_is_told_before_its_rounds() {
@@ -81,7 +81,11 @@ fn what_is_proven_is_told_as_impossible_and_not_as_open() {
         _ => None,
     });
     let told: Vec<Counts> = told.collect();
-    let ended = ended(in_memory(proving()));
+    let mut session = in_memory(proving());
+    session.run(&mut |_| {}).unwrap();
+    let counts = session.counts();
+    assert_eq!(counts, (*told.last().unwrap(), Counts::default()));
+    let ended = session.conclude().unwrap().0;
     let ended = &ended.summary().requirements;
     let last = told.last().unwrap();
     assert!(last.impossible > 0 && last.impossible <= ended.infeasible);

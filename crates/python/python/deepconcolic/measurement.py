@@ -89,12 +89,18 @@ class Coverage:
         return True
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A row a criterion and layer. Needs pandas."""
+        """A row a criterion and layer: goals have ``covered``, properties ``refuted``. Needs pandas."""
         from ._tables import frame
 
         return frame(
             [
-                {"criterion": criterion.name, "layer": layer["name"], "total": layer["total"], "covered": layer["covered"]}
+                {
+                    "criterion": criterion.name,
+                    "layer": layer["name"],
+                    "total": layer["total"],
+                    "covered": 0 if criterion.properties else layer["covered"],
+                    "refuted": layer["covered"] if criterion.properties else 0,
+                }
                 for criterion in self.criteria
                 for layer in criterion.layers
             ]
