@@ -416,11 +416,21 @@ impl Campaign {
         })
     }
 
-    /// The one way the state changes. Names of the round must name what is there.
-    fn take(&mut self, round: &Round, tests: &[Confirmed], standings: &[Standing]) -> usize {
-        // Rounds of a file or of another worker were resolved before (`restore`, `join`); a round made here
-        // names tests of this suite.
-        let numbers = self.resolve(round).expect("a round that fits");
+    /// Takes in a round that was made here, which names tests of this suite and of itself alone: rounds of a file or of
+    /// another worker come in by `restore` and `join`, which refuse names of what is not there.
+    fn take_own(&mut self, (round, tests, standings): &Played) {
+        let numbers = self.resolve(round).expect("names that were given here");
+        self.take(round, numbers, tests, standings);
+    }
+
+    /// The one way the state changes.
+    fn take(
+        &mut self,
+        round: &Round,
+        numbers: Numbers,
+        tests: &[Confirmed],
+        standings: &[Standing],
+    ) -> usize {
         let mut gain = 0;
         for (provenance, test) in numbers.provenances.into_iter().zip(tests) {
             gain += self.ledger.enter(test);
@@ -515,13 +525,14 @@ impl Campaign {
             return Err(Stop::Complete);
         };
         limits.check()?;
-        let Some((mut round, tests, standings)) = self.round(stage, limits) else {
+        let Some(mut played) = self.round(stage, limits) else {
             let unmeasured = self.suite.len() < self.subject.seeds.len();
             return Err(match limits.executions {
                 None if unmeasured => Stop::Budget,
                 _ => Stop::Executions,
             });
         };
+        let round = &mut played.0;
         if let Err(stop) = limits.check() {
             let found_nothing = round.tests.is_empty() && round.pairs.is_empty();
             // Where passes are counted, a run that goes on later must end as one that never stopped: what was cut
@@ -532,8 +543,8 @@ impl Campaign {
             // What it found counts; what it aimed at was not aimed at to the end.
             round.tried.clear();
         }
-        self.take(&round, &tests, &standings);
-        Ok(round)
+        self.take_own(&played);
+        Ok(played.0)
     }
 
     /// One round of a stage. The last passes of the cascade, too few for it, are spent on inputs drawn from the search

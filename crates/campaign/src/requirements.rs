@@ -14,20 +14,13 @@ use crate::Inputs;
 use crate::batches::each_batch;
 use crate::limits::Limits;
 
-/// What a suite says about one requirement.
+/// What a suite says about one requirement. Where no test decides it, it says nothing: some other input may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Met; for `exists`, the first tests that meet it (the same number twice for one input).
-    Met(Option<(usize, usize)>),
-    /// Not met; for `forall`, the first tests that break it.
-    Open(Option<(usize, usize)>),
-}
-
-impl Answer {
-    /// Whether the requirement is met.
-    pub fn is_met(self) -> bool {
-        matches!(self, Self::Met(_))
-    }
+pub struct Answer {
+    /// Whether one input is wanted, or all are meant.
+    pub quantifier: Quantifier,
+    /// The first tests that decide it, the same number twice for one input: they meet an `exists`, or break a `forall`.
+    pub decided_by: Option<(usize, usize)>,
 }
 
 /// Evaluates requirements over all inputs that have an answer, in their order.
@@ -86,14 +79,10 @@ pub fn answer(
     Ok(all
         .iter()
         .zip(decisive)
-        .map(
-            |(requirement, found)| match (requirement.quantifier, found) {
-                (Quantifier::Exists, Some(_)) => Answer::Met(found),
-                (Quantifier::Exists, None) => Answer::Open(None),
-                (Quantifier::Forall, Some(_)) => Answer::Open(found),
-                (Quantifier::Forall, None) => Answer::Met(None),
-            },
-        )
+        .map(|(requirement, decided_by)| Answer {
+            quantifier: requirement.quantifier,
+            decided_by,
+        })
         .collect())
 }
 

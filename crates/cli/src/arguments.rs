@@ -117,10 +117,10 @@ pub struct DecisionArguments {
     pub decision: Option<Rule>,
 }
 
-/// What a result must come to.
+/// What must be covered.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
-pub struct CoverageGates {
+struct LeastShares {
     /// Exit with 1 if less than this many percent of what can be covered is: 95, or nc=95,kmnc=30
     #[arg(
         long,
@@ -131,14 +131,44 @@ pub struct CoverageGates {
     fail_under: Vec<FailUnder>,
 }
 
+/// What measured data must come to.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Gates")]
+pub struct CoverageGates {
+    #[command(flatten)]
+    least: LeastShares,
+    /// Exit with 1 if a sample refutes a property, or if the data leave anything open
+    #[arg(long, value_name = "refuted|open", value_delimiter = ',', value_parser = over_data)]
+    fail_on: Vec<FailOn>,
+}
+
 impl CoverageGates {
     /// As plain data.
     pub fn gates(&self) -> Gates {
-        Gates {
-            fail_under: self.fail_under.clone(),
-            fail_on: Vec::new(),
+        gates(&self.least, self.fail_on.iter().copied())
+    }
+}
+
+/// What can be failed on where data are measured: no oracle judges them.
+fn over_data(text: &str) -> Result<FailOn, String> {
+    match text.parse()? {
+        FailOn::Adversarial => Err("samples are not judged here; `run` judges its tests".into()),
+        other => Ok(other),
+    }
+}
+
+/// Each of them once.
+fn gates(least: &LeastShares, fail_on: impl Iterator<Item = FailOn>) -> Gates {
+    let mut gates = Gates {
+        fail_under: least.fail_under.clone(),
+        fail_on: Vec::new(),
+    };
+    for fail_on in fail_on {
+        if !gates.fail_on.contains(&fail_on) {
+            gates.fail_on.push(fail_on);
         }
     }
+    gates
 }
 
 /// What a run must come to.
@@ -146,7 +176,7 @@ impl CoverageGates {
 #[command(next_help_heading = "Gates")]
 pub struct RunGates {
     #[command(flatten)]
-    coverage: CoverageGates,
+    least: LeastShares,
     /// Exit with 1 if there is an adversarial test, a refuted property, or anything open
     #[arg(long, value_name = "adversarial|refuted|open", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
@@ -158,34 +188,15 @@ pub struct RunGates {
 impl RunGates {
     /// As plain data.
     pub fn gates(&self) -> Gates {
-        let mut gates = self.coverage.gates();
         let adversarial = (self.fail_on_adversarial).then_some(FailOn::Adversarial);
-        for fail_on in self.fail_on.iter().copied().chain(adversarial) {
-            if !gates.fail_on.contains(&fail_on) {
-                gates.fail_on.push(fail_on);
-            }
-        }
-        gates
+        gates(&self.least, self.fail_on.iter().copied().chain(adversarial))
     }
-}
-
-/// A number as people write it: 0.03, or 8/255.
-pub fn number(text: &str) -> Option<f64> {
-    let number: f64 = match text.split_once('/') {
-        None => text.trim().parse().ok()?,
-        Some((above, below)) => {
-            let (above, below): (f64, f64) =
-                (above.trim().parse().ok()?, below.trim().parse().ok()?);
-            above / below
-        }
-    };
-    number.is_finite().then_some(number)
 }
 
 /// A distance as people write it.
 pub fn distance(text: &str) -> Result<f64, String> {
-    let number = number(text).filter(|number| *number >= 0.0);
-    number.ok_or_else(|| "must be a number of at least 0, for example 0.03 or 8/255".into())
+    let distance = deepconcolic::notation::distance(text);
+    distance.ok_or_else(|| "must be a number of at least 0, for example 0.03 or 8/255".into())
 }
 
 /// More threads than this is a slip of the finger, and would exhaust the machine.
@@ -215,20 +226,5 @@ impl ThreadArguments {
             .build()
             .map_err(|e| Failure::Usage(format!("--threads {threads}: {e}")))?;
         Ok(pool.install(work))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_may_be_fractions() {
-        assert_eq!(number("8/255"), Some(8.0 / 255.0));
-        assert_eq!(number(" 0.03 "), Some(0.03));
-        for bad in ["", "/", "8/", "1/0", "0/0", "a/b", "8/255/2", "inf"] {
-            assert_eq!(number(bad), None, "{bad}");
-        }
-        assert!(distance("-1").is_err() && distance("3").is_ok());
     }
 }

@@ -1,17 +1,14 @@
 //! `audit`: which suites find which faults of a model.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic::{AuditJob, AuditReport, Error};
-use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_report::{Busy, Text, json};
+use deepconcolic::{AuditJob, notation};
+use deepconcolic_report::{Busy, Text, json, write_audit};
 
 use crate::arguments::{DataArguments, DecisionArguments, ModelArguments, ThreadArguments};
 use crate::criteria::{self, CriterionArguments, SEARCH};
 use crate::exit::{Failure, Status, tell_notes};
-use crate::run::duration;
 use crate::{Outcome, exit};
 
 /// Ask whether coverage means anything for a model: seed faults, and count which suites find them
@@ -87,12 +84,7 @@ impl Audit {
         drop(busy);
         // Before anything is printed: whoever reads the first line may close the pipe.
         if let Some(folder) = &self.out {
-            write(&report, &folder.join("audit.json"), &|report, out| {
-                json(report, out)
-            })?;
-            write(&report, &folder.join("audit.md"), &|report, out| {
-                report.text(out)
-            })?;
+            write_audit(folder, &report)?;
         }
         if self.json {
             json(&report, &mut exit::output())?;
@@ -103,7 +95,7 @@ impl Audit {
     }
 
     fn job(&self) -> Result<AuditJob, Failure> {
-        let Some(budget) = duration(&self.budget)? else {
+        let Some(budget) = notation::budget(&self.budget)? else {
             return Err(Failure::Usage(
                 "--budget none: an audit shares its time among faults and suites, and needs some to share; give a time".into(),
             ));
@@ -126,16 +118,4 @@ impl Audit {
             data: self.data.settings(),
         })
     }
-}
-
-/// A form of a report as a file.
-fn write(
-    report: &AuditReport,
-    path: &Path,
-    form: &dyn Fn(&AuditReport, &mut dyn io::Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut file = AtomicFile::create(path).map_err(Error::from)?;
-    form(report, &mut file).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
-    file.commit().map_err(Error::from)?;
-    Ok(())
 }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use deepconcolic::{Account, CoverageJob, CoverageReport};
 use deepconcolic_criteria::{Criterion, Parameters};
-use deepconcolic_dataset::write::AtomicFile;
-use deepconcolic_report::{Busy, Text, html, json};
+use deepconcolic_report::{Busy, Text, html, json, write_file};
 
 use crate::arguments::{
     CoverageGates, DataArguments, DecisionArguments, ModelArguments, ThreadArguments,
@@ -149,10 +148,7 @@ impl Coverage {
             path => {
                 // The file first: whoever reads the output may not read all of it.
                 if let Some(path) = path {
-                    let mut file = AtomicFile::create(path).map_err(deepconcolic::Error::from)?;
-                    json(report, &mut file)
-                        .map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
-                    file.commit().map_err(deepconcolic::Error::from)?;
+                    write_file(path, |out| json(report, out))?;
                 }
                 report.text(&mut out)?;
             }

@@ -1,11 +1,10 @@
 //! Arguments that choose and tune criteria.
 
 use clap::{Args, ValueEnum};
-use deepconcolic::{CriterionSettings, LipschitzName, Radius, ScopeName};
+use deepconcolic::{CriterionSettings, LipschitzName, Radius, ScopeName, notation};
 use deepconcolic_criteria::{ALL, Parameters};
 use deepconcolic_geometry::Norm;
 
-use crate::arguments::number;
 use crate::exit::Failure;
 
 /// The heading of options about the search region.
@@ -92,17 +91,6 @@ fn norm(name: &str) -> Result<Norm, String> {
     })
 }
 
-/// A radius as the user gives it.
-fn radius(text: &str) -> Result<Option<f64>, Failure> {
-    match number(text) {
-        _ if text == "none" => Ok(None),
-        Some(radius) if radius >= 0.0 => Ok(Some(radius)),
-        _ => Err(Failure::Usage(format!(
-            "--radius must be a number of at least 0 (for example 0.03 or 8/255), or none, not `{text}`"
-        ))),
-    }
-}
-
 fn norm_help() -> String {
     let names = Norm::names(|_| true);
     format!("The norm of distances to seeds: {names}")
@@ -161,13 +149,7 @@ impl CriterionArguments {
     pub fn constant(&self, without: Option<f64>) -> Result<Option<f64>, Failure> {
         match self.constant.as_deref() {
             None => Ok(without),
-            Some("max") => Ok(None),
-            Some(text) => match text.parse::<f64>() {
-                Ok(constant) if constant.is_finite() && constant > 0.0 => Ok(Some(constant)),
-                _ => Err(Failure::Usage(format!(
-                    "--constant must be a number above 0, or max, not `{text}`"
-                ))),
-            },
+            Some(text) => Ok(notation::constant(text)?),
         }
     }
 
@@ -175,12 +157,15 @@ impl CriterionArguments {
     pub fn radius(&self) -> Result<Radius, Failure> {
         match self.radius.as_deref() {
             None => Ok(Radius::Usual),
-            Some(text) => Ok(radius(text)?.map_or(Radius::Anywhere, Radius::Within)),
+            Some(text) => Ok(text.parse()?),
         }
     }
 
     /// The radius of regions, where none is the whole domain.
     pub fn region_radius(&self) -> Result<Option<f64>, Failure> {
-        self.radius.as_deref().map_or(Ok(None), radius)
+        Ok(match self.radius()? {
+            Radius::Within(radius) => Some(radius),
+            Radius::Usual | Radius::Anywhere => None,
+        })
     }
 }

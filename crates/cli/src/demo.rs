@@ -1,11 +1,11 @@
 //! `demo`: a whole run on a small network and images that come with the program.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::Parser;
-use deepconcolic_dataset::write::AtomicFile;
+use deepconcolic_report::write_file;
 use std::io::Write;
 
 use crate::Outcome;
@@ -44,8 +44,8 @@ impl Demo {
             folder.join("fashion_cnn.onnx"),
             folder.join("fashion_test.npz"),
         );
-        write(&model, MODEL)?;
-        write(&data, DATA)?;
+        write_file(&model, |out| out.write_all(MODEL))?;
+        write_file(&data, |out| out.write_all(DATA))?;
         let run = folder.join("run");
         let words: Vec<String> = [
             "deepconcolic",
@@ -74,11 +74,4 @@ impl Demo {
             .map_err(|e| deepconcolic::Error::Internal(e.to_string()))?;
         line.run.run()
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut file = AtomicFile::create(path).map_err(deepconcolic::Error::from)?;
-    file.write_all(bytes)
-        .map_err(|e| Failure::Usage(format!("{} cannot be written: {e}", path.display())))?;
-    Ok(file.commit().map_err(deepconcolic::Error::from)?)
 }

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deepconcolic::{Cancel, Listener, OnDamage, Resumption, Session};
+use deepconcolic::{Cancel, Listener, OnDamage, Resumption, Session, notation};
 
 use crate::Outcome;
 use crate::arguments::{RunGates, ThreadArguments};
 use crate::exit;
-use crate::run::duration;
 use crate::shown::ShownArguments;
 
 /// Go on with a run that was interrupted or ran out of time; its folder says all the rest
@@ -49,7 +48,7 @@ impl Resume {
     /// Goes on, saves and reports.
     pub fn run(&self) -> Outcome {
         let more = Resumption {
-            budget: duration(&self.budget)?.map(|budget| budget.as_secs_f64()),
+            budget: notation::budget(&self.budget)?.map(|budget| budget.as_secs_f64()),
             max_executions: self.max_executions,
             model: self.model.clone(),
             minimise: self.minimise,

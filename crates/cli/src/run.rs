@@ -1,10 +1,11 @@
 //! `run`: makes the tests that are missing.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
-use deepconcolic::{Cancel, Job, Listener, ORACLES, OnDamage, Partition, SeedRequest, Session};
+use deepconcolic::{
+    Cancel, Job, Listener, ORACLES, OnDamage, Partition, SeedRequest, Session, notation,
+};
 use deepconcolic_criteria::Parameters;
 use deepconcolic_report::ALL as FORMS;
 
@@ -196,14 +197,18 @@ impl Run {
             adversarial_radius: self.adversarial_radius,
             oracle: self.oracle.clone(),
             reference: self.reference.clone(),
-            validity: self.validity.as_deref().map(similarity).transpose()?,
+            validity: self
+                .validity
+                .as_deref()
+                .map(notation::least_similarity)
+                .transpose()?,
             strategy: self.strategy.clone(),
             quantise: self.quantise,
             fixed: self.fixed_features.clone(),
             integer: self.integer_features.clone(),
             minimise: self.minimise,
             proofs: !self.no_proofs,
-            budget: duration(&self.budget)?.map(|budget| budget.as_secs_f64()),
+            budget: notation::budget(&self.budget)?.map(|budget| budget.as_secs_f64()),
             max_executions: self.max_executions,
             profile: self.profile.clone(),
             domain: self.domain.clone(),
@@ -246,53 +251,4 @@ fn tables() -> String {
         section("Forms", forms),
     ]
     .join("\n")
-}
-
-/// A least similarity as the user gives it.
-fn similarity(text: &str) -> Result<f64, Failure> {
-    let least = text.strip_prefix("ssim:").and_then(|s| s.parse().ok());
-    least
-        .filter(|least| (0.0..=1.0).contains(least))
-        .ok_or_else(|| {
-            Failure::Usage(format!(
-                "--validity `{text}` is not of the form ssim:S with S from 0 to 1, for example \
-                 ssim:0.9"
-            ))
-        })
-}
-
-/// A time as the user gives it.
-pub fn duration(text: &str) -> Result<Option<Duration>, Failure> {
-    if text == "none" {
-        return Ok(None);
-    }
-    let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
-    let seconds = units.iter().find_map(|(unit, factor)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        Some(number * factor)
-    });
-    match seconds {
-        Some(seconds) if seconds > 0.0 && seconds < 1e9 => {
-            Ok(Some(Duration::from_secs_f64(seconds)))
-        }
-        _ => Err(Failure::Usage(format!(
-            "--budget `{text}` is no time; for example 90, 60s, 10m, 2h, or none"
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("90").unwrap(), Some(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m").unwrap(), duration("90s").unwrap());
-        assert_eq!(duration("120m").unwrap(), duration("2h").unwrap());
-        assert_eq!(duration("none").unwrap(), None);
-        for bad in ["", "s", "-3", "0", "ten", "1d", "nan", "inf"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-    }
 }

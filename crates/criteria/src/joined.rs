@@ -33,6 +33,8 @@ impl Member {
     /// Its pairs, and the number that a group of all has in it.
     fn pairs_of(&self, group: usize) -> (&dyn Pairs, usize) {
         let own = group - self.start;
+        // Which groups are of pairs follows from the criteria asked for, and `Joined::pairs` hands out no member for
+        // any other group: no file has a say in it.
         let pairs = self.family.pairs(own);
         (
             pairs.expect("`Joined::pairs` gives members with pairs only"),

@@ -19,14 +19,6 @@ impl Polarity {
         }
     }
 
-    /// The same, at the start of a sentence.
-    pub fn met_capital(self) -> &'static str {
-        match self {
-            Self::Goal => "Covered",
-            Self::Property => "Refuted",
-        }
-    }
-
     /// A requirement that no input of the region meets.
     pub fn impossible(self) -> &'static str {
         match self {

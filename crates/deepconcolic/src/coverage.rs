@@ -4,12 +4,13 @@ mod part;
 
 use std::path::{Path, PathBuf};
 
-use deepconcolic_campaign::{Accuracy, Measurement, Noise, answer, measure, sanity};
-use deepconcolic_criteria::{Criterion, Decision, Family, Group, Profile, Rule, Setting};
+use deepconcolic_campaign::{Accuracy, Answer, Measurement, Noise, answer, measure, sanity};
+use deepconcolic_criteria::{Criterion, Decision, Family, Group, Polarity, Profile, Rule, Setting};
 use deepconcolic_dataset::Samples;
 use deepconcolic_geometry::{Domain, InputSpace};
 use deepconcolic_language::{Inputs, RequirementSet};
 use deepconcolic_network::{BitSet, Network};
+use deepconcolic_record::PropertySummary;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -20,6 +21,9 @@ use crate::settings::{CriterionSettings, DataSettings, ModelSettings};
 use crate::{criterion, model, requirements, two_inputs};
 
 pub use part::CoveragePart;
+
+/// Refuted properties of a file that are named; the figures have all of them.
+const REFUTATIONS: usize = 100;
 
 /// What is asked of data.
 ///
@@ -101,11 +105,15 @@ pub struct CriterionReport {
     pub definition: &'static str,
     /// Requirements.
     pub total: usize,
-    /// Those that are met.
+    /// Those that are met: goals that are covered, or properties that are refuted.
     pub covered: usize,
-    /// Their share.
-    pub coverage: f64,
-    /// Share that as many inputs of uniform noise cover.
+    /// The share of goals that are covered; none of properties.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+    /// How they ended, where they are properties. Data prove nothing: what they do not refute is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub properties: Option<PropertySummary>,
+    /// Share that as many inputs of uniform noise cover, or refute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<f64>,
     /// Layer by layer.
@@ -138,18 +146,45 @@ pub struct RequirementReport {
     /// The file.
     #[serde(serialize_with = "paths::serialize")]
     pub file: PathBuf,
-    /// Requirements.
+    /// Goals: requirements that want a witness.
     pub total: usize,
-    /// Those that are met.
+    /// Goals that are met.
     pub covered: usize,
-    /// Their share.
-    pub coverage: f64,
+    /// The share of goals that are met; none where there are no goals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+    /// How properties ended, where there are any. Data prove nothing: what they do not refute is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub properties: Option<PropertySummary>,
     /// What the user should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Some that are not met.
+    /// Some goals that are not met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
+    /// The first properties that are refuted, with what refutes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<Refutation>,
+}
+
+/// A property that data refute.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refutation {
+    /// The property.
+    pub requirement: String,
+    /// The sample that refutes it, or the two that do so together.
+    pub samples: Vec<usize>,
+}
+
+/// How properties ended over data.
+fn over_data(total: usize, refuted: usize) -> PropertySummary {
+    PropertySummary {
+        total,
+        refuted,
+        proven: 0,
+        open: total.saturating_sub(refuted),
+        fragile: 0,
+    }
 }
 
 /// The share that is covered; of nothing, all.
@@ -380,12 +415,14 @@ impl CoverageJob {
             required.map(move |s| (g, s))
         });
         let open = slots.clone().filter(|&(g, s)| !covered[g].contains(s));
+        let is_property = criterion.polarity() == Polarity::Property;
         CriterionReport {
             name: criterion.name(),
             definition: criterion.definition(),
             total,
             covered: done,
-            coverage: share(done, total),
+            coverage: (!is_property).then(|| share(done, total)),
+            properties: is_property.then(|| over_data(total, done)),
             noise: noise.map(|n| share(count(n), total)),
             layers: layers(network, family, covered),
             open: open
@@ -417,12 +454,30 @@ impl CoverageJob {
         space: &InputSpace,
     ) -> Result<RequirementReport, Error> {
         let path = self.requirements.clone().unwrap_or_default();
-        let in_file = |e: deepconcolic_language::Error| e.in_file(&path.display().to_string());
+        let file = path.display().to_string();
+        let in_file = |e: deepconcolic_language::Error| e.in_file(&file);
         let answers = answer(network, data, set, space).map_err(in_file)?;
-        let covered = answers.iter().filter(|a| a.is_met()).count();
-        let open = (0..answers.len())
-            .filter(|&i| !answers[i].is_met())
-            .take(self.open);
+        let polarity = |answer: &Answer| criterion::polarity_in_file(&file, answer.quantifier);
+        let (properties, goals): (Vec<usize>, Vec<usize>) =
+            (0..answers.len()).partition(|&i| polarity(&answers[i]) == Polarity::Property);
+        let is_decided = |&&i: &&usize| answers[i].decided_by.is_some();
+        let decided = |some: &[usize]| some.iter().filter(is_decided).count();
+        let written = |i: usize| {
+            let requirement = set.get(i).map_err(in_file)?;
+            Ok::<String, Error>(requirement.to_string())
+        };
+        let open = goals.iter().filter(|i| !is_decided(i)).take(self.open);
+        let refuted = properties.iter().filter(is_decided).take(REFUTATIONS);
+        let refutation = |&i: &usize| {
+            let (first, second) = answers[i].decided_by.unzip();
+            let mut samples: Vec<usize> = first.into_iter().chain(second).collect();
+            samples.dedup();
+            Ok::<Refutation, Error>(Refutation {
+                requirement: written(i)?,
+                samples,
+            })
+        };
+        let covered = decided(&goals);
         let mut pairs = false;
         for requirement in set.iter() {
             pairs |= requirement.map_err(in_file)?.inputs == Inputs::Two;
@@ -432,13 +487,13 @@ impl CoverageJob {
                 .then(|| two_inputs::OVER_DATA.into())
                 .into_iter()
                 .collect(),
-            total: answers.len(),
+            total: goals.len(),
             covered,
-            coverage: share(covered, answers.len()),
-            open: open
-                .map(|i| set.get(i).map(|requirement| requirement.to_string()))
-                .collect::<Result<_, _>>()
-                .map_err(in_file)?,
+            coverage: (!goals.is_empty()).then(|| share(covered, goals.len())),
+            properties: (!properties.is_empty())
+                .then(|| over_data(properties.len(), decided(&properties))),
+            open: open.map(|&i| written(i)).collect::<Result<_, _>>()?,
+            refuted: refuted.map(refutation).collect::<Result<_, _>>()?,
             file: path,
         })
     }

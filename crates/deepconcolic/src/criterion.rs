@@ -31,7 +31,13 @@ pub fn polarity_of(
         return criterion.map_or(Polarity::Goal, |criterion| criterion.polarity());
     }
     let file = settings.requirements.as_ref().map_or("", |file| &file.name);
-    if is_competition(file) || family.quantifier(group, slot) == Quantifier::Forall {
+    polarity_in_file(file, family.quantifier(group, slot))
+}
+
+/// What a witness of a requirement of a file means: a `forall` should have no counterexample, and a property of the
+/// verification competition asks for what should not be.
+pub fn polarity_in_file(file: &str, quantifier: Quantifier) -> Polarity {
+    if is_competition(file) || quantifier == Quantifier::Forall {
         Polarity::Property
     } else {
         Polarity::Goal

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use deepconcolic_campaign::{Stage, Stop};
 
+use crate::gate::Counts;
+
 /// Something that happened. Events come in an order that depends on the job alone, apart from [`Progress`]'s
 /// times; what an event says is already recorded, so that nothing that was shown is lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,31 +52,15 @@ pub enum Event {
     Stopped(Stop),
 }
 
-/// How many of some requirements a test meets: goals that are covered, or properties that are refuted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Met {
-    /// Those that one meets.
-    pub met: usize,
-    /// All of them.
-    pub total: usize,
-}
-
-impl Met {
-    /// Those that no test meets so far.
-    pub fn rest(self) -> usize {
-        self.total.saturating_sub(self.met)
-    }
-}
-
 /// Figures of a session under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done.
     pub stage: Stage,
     /// Requirements that want a witness.
-    pub goals: Met,
+    pub goals: Counts,
     /// Requirements that want none.
-    pub properties: Met,
+    pub properties: Counts,
     /// Tests so far.
     pub tests: usize,
     /// How many of them are known to be adversarial, if tests are judged at all.

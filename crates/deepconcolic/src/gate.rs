@@ -4,10 +4,11 @@
 //! property wants none. No percentage is taken of both together.
 
 use std::fmt::{self, Write as _};
+use std::ops::AddAssign;
 use std::str::FromStr;
 
 use deepconcolic_criteria::Polarity;
-use deepconcolic_record::{CriterionSummary, GateSummary, Summary};
+use deepconcolic_record::{CriterionSummary, GateSummary, PropertySummary, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::CoverageReport;
@@ -137,6 +138,14 @@ impl Counts {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.total += other.total;
+        self.met += other.met;
+        self.impossible += other.impossible;
+    }
+}
+
 /// How the requirements of one criterion, or of a file, ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -202,29 +211,27 @@ impl Account {
 
     /// Of every criterion that was measured, and of the file.
     pub fn of_coverage(report: &CoverageReport) -> Vec<Self> {
+        // Data prove nothing, neither that a goal is impossible nor that a property holds.
         let count = |total, met| Counts {
             total,
             met,
             impossible: 0,
         };
-        let criteria = report.criteria.iter().map(|criterion| {
-            let counts = count(criterion.total, criterion.covered);
-            let property = find(criterion.name).is_ok_and(|c| c.polarity() == Polarity::Property);
-            let (goals, properties) = if property {
-                (Counts::default(), counts)
-            } else {
-                (counts, Counts::default())
-            };
-            Self {
-                name: criterion.name.to_owned(),
-                goals,
-                properties,
-            }
+        let properties = |some: Option<PropertySummary>| {
+            some.map_or_else(Counts::default, |some| count(some.total, some.refuted))
+        };
+        let criteria = report.criteria.iter().map(|criterion| Self {
+            name: criterion.name.to_owned(),
+            goals: match criterion.properties {
+                Some(_) => Counts::default(),
+                None => count(criterion.total, criterion.covered),
+            },
+            properties: properties(criterion.properties),
         });
         let file = report.requirements.iter().map(|file| Self {
             name: FILE.into(),
             goals: count(file.total, file.covered),
-            properties: Counts::default(),
+            properties: properties(file.properties),
         });
         criteria.chain(file).collect()
     }
@@ -390,12 +397,20 @@ fn none_refuted(accounts: &[Account]) -> GateSummary {
 }
 
 fn none_open(accounts: &[Account]) -> GateSummary {
-    let open = |account: &Account| account.goals.open() + account.properties.open();
-    let all: usize = accounts.iter().map(open).sum();
-    let total = |account: &Account| account.goals.total + account.properties.total;
-    let total: usize = accounts.iter().map(total).sum();
-    let reason = format!("{all} of {} open", plural(total, "requirement"));
-    none(FailOn::Open, all == 0, reason)
+    let (mut goals, mut properties) = (Counts::default(), Counts::default());
+    for account in accounts {
+        goals += account.goals;
+        properties += account.properties;
+    }
+    let part = |counts: Counts, thing: &str| {
+        format!("{} of {} open", counts.open(), plural(counts.total, thing))
+    };
+    let reason = match (goals.total, properties.total) {
+        (_, 0) => part(goals, "requirement"),
+        (0, _) => part(properties, "property"),
+        _ => format!("{}, {}", part(goals, "goal"), part(properties, "property")),
+    };
+    none(FailOn::Open, goals.open() + properties.open() == 0, reason)
 }
 
 /// A number of things.
@@ -467,7 +482,10 @@ mod tests {
             verdicts[2].reason,
             "2 of 10 properties refuted, 7 proven, 1 open"
         );
-        assert_eq!(verdicts[3].reason, "1 of 14 requirements open");
+        assert_eq!(
+            verdicts[3].reason,
+            "0 of 4 goals open, 1 of 10 properties open"
+        );
         let none = Account {
             goals: Counts::default(),
             ..mixed

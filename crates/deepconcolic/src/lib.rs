@@ -65,6 +65,7 @@ mod memory;
 mod merge;
 mod model;
 mod model_inputs;
+pub mod notation;
 mod oracle;
 mod plan;
 mod prepare;
@@ -89,8 +90,8 @@ pub use deepconcolic_criteria::{Partition, Polarity};
 pub use deepconcolic_criteria::{Rule, UNSTATED};
 /// What to do where a journal is damaged; the folder of a run; its figures; how a requirement ended.
 pub use deepconcolic_record::{
-    GateSummary, NearestAdversarialSummary, OnDamage, RunFolder, SlopeSummary, Spread, State,
-    Summary, Times,
+    GateSummary, NearestAdversarialSummary, OnDamage, PropertySummary, RunFolder, SlopeSummary,
+    Spread, State, Summary, Times,
 };
 
 pub use audit::{CheckReport, Finding, RunFindings, check};
@@ -98,13 +99,13 @@ pub use conclude::Conclusion;
 pub use conclude::certified_distance::{CertifiedDistance, SeedAnswer};
 pub use conclude::minimise::{Minimised, Near};
 pub use coverage::{
-    CoverageJob, CoveragePart, CoverageReport, CriterionReport, LayerReport, RequirementReport,
-    share,
+    CoverageJob, CoveragePart, CoverageReport, CriterionReport, LayerReport, Refutation,
+    RequirementReport, share,
 };
 pub use criterion::{find as find_criterion, is_about_pairs, nearest as nearest_name, polarity};
 pub use error::Error;
 pub use eval::{EvalJob, Evaluation};
-pub use event::{Event, Met, Progress};
+pub use event::{Event, Progress};
 pub use faults::{
     AuditJob, AuditReport, Comparison, Difference, FAULT_KINDS, FaultKind, FaultReport,
     SuiteReport, Verdict as AuditVerdict,
@@ -119,7 +120,7 @@ pub use job::{Job, Radius, STRATEGIES, SeedRequest};
 pub use merge::Merge;
 pub use model_inputs::{extent as open_axis, fixed as fixed_input};
 pub use prepare::Prepared;
-pub use replay::coverage_change::CoverageChange;
+pub use replay::coverage_change::{CoverageChange, ThenAndNow};
 pub use replay::{Replay, ReplayReport};
 pub use session::{Cancel, Listener, Resumption, Session};
 pub use settings::{

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::folder::certificates::{CertificateFolder, CertificateStore, CertificatesInMemory};
 use crate::folder::{CERTIFICATES, NEAREST, PROFILE, kept, profile_file, region_file};
-use crate::gate::Gates;
+use crate::gate::{Counts, Gates};
 use crate::job::Job;
 use crate::plan;
 use crate::prepare::{Prepared, Preparing};
@@ -342,7 +342,12 @@ impl Session {
         self.campaign.suite()
     }
 
-    /// Requirements covered so far, and all of them.
+    /// How the goals stand, and how the properties do.
+    pub fn counts(&self) -> (Counts, Counts) {
+        self.log.counts(&self.campaign)
+    }
+
+    /// Requirements with a witness so far, goals and properties alike, and all of them; [`Self::counts`] tells them apart.
     pub fn coverage(&self) -> (usize, usize) {
         let ledger = self.campaign.ledger();
         (ledger.covered_count(), ledger.total())
@@ -539,6 +544,7 @@ impl Session {
             &mut |campaign, proof| log.hear_proof(campaign, proof, tell),
         )?;
         self.campaign.set_aside(self.proven.infeasible());
+        self.log.tell_progress(&self.campaign, Stage::Prove, tell);
         self.log.watch.lap(|times| &mut times.prove);
         Ok(())
     }

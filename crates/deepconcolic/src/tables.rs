@@ -15,8 +15,8 @@ pub struct Table {
     pub layers: Vec<LayerSummary>,
     /// All layers together.
     pub all: LayerSummary,
-    /// How many are met only within the margin of rounding, where that is known of them alone.
-    pub fragile: Option<usize>,
+    /// How many are met only within the margin of rounding.
+    pub fragile: usize,
 }
 
 impl Table {
@@ -24,8 +24,8 @@ impl Table {
     pub fn of_run(summary: &Summary) -> Vec<Self> {
         let properties = summary.properties.map_or(0, |some| some.total);
         if properties == 0 || properties == summary.requirements.total {
-            let fragile = Some(summary.requirements.fragile);
             let layers = summary.layers.clone();
+            let fragile = summary.requirements.fragile;
             return vec![Self::of(polarity(summary), layers, fragile)];
         }
         let both = [Polarity::Goal, Polarity::Property];
@@ -36,7 +36,12 @@ impl Table {
                     Polarity::Goal => account.goals,
                     Polarity::Property => account.properties,
                 });
-                Self::of(polarity, counts.map(row_of_file).collect(), None)
+                let refuted = summary.properties.map_or(0, |some| some.fragile);
+                let fragile = match polarity {
+                    Polarity::Goal => summary.requirements.fragile.saturating_sub(refuted),
+                    Polarity::Property => refuted,
+                };
+                Self::of(polarity, counts.map(row_of_file).collect(), fragile)
             };
             return both.map(row).into();
         }
@@ -54,12 +59,21 @@ impl Table {
                 }
             }
             let fragile = these.iter().map(|criterion| criterion.requirements.fragile);
-            Self::of(polarity, layers, Some(fragile.sum()))
+            Self::of(polarity, layers, fragile.sum())
         };
         both.map(of_criteria).into()
     }
 
-    fn of(polarity: Polarity, layers: Vec<LayerSummary>, fragile: Option<usize>) -> Self {
+    /// What they are called in a run that has both kinds, or one.
+    pub fn noun(&self, mixed: bool) -> &'static str {
+        match (mixed, self.polarity) {
+            (false, _) => "requirements",
+            (true, Polarity::Goal) => "goals",
+            (true, Polarity::Property) => "properties",
+        }
+    }
+
+    fn of(polarity: Polarity, layers: Vec<LayerSummary>, fragile: usize) -> Self {
         let mut all = row_of_file(Counts::default());
         all.name = "all".into();
         for layer in &layers {

@@ -165,6 +165,10 @@ impl NetworkBuilder {
         if inputs.iter().all(|&t| self.is_constant(t)) {
             return self.fold(op.as_ref(), inputs, file_shape);
         }
+        let constant: Vec<bool> = inputs.iter().map(|&t| self.is_constant(t)).collect();
+        if let Some(why) = op.refusal(&constant) {
+            return Err(why);
+        }
         if let Some(at) = inputs.iter().position(|&t| self.not_finite(t).is_some()) {
             return Err(format!(
                 "its constant input {at} holds infinity or a number that is none"

@@ -66,6 +66,8 @@ impl<T: Scalar> Trace<T> {
     pub fn get(&self, point: Point) -> &[T] {
         match self.kept.iter().find(|(kept, _)| *kept == point) {
             Some((_, data)) => data,
+            // Whoever reads a tensor asked for it in the pass before; what a file names is looked up in the network
+            // first, and becomes a point to ask for.
             None => panic!("{point:?} was not kept in this trace"),
         }
     }

@@ -283,6 +283,14 @@ pub enum Reordered {
     No,
 }
 
+/// The shape of the input of an operator that takes one.
+pub(crate) fn shape_of_one<'s>(kind: &str, inputs: &[&'s Shape]) -> Result<&'s Shape, String> {
+    match inputs {
+        [input] => Ok(input),
+        _ => Err(format!("{kind} takes one input, not {}", inputs.len())),
+    }
+}
+
 /// One operator with its parameters.
 pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
     /// Its name, as ONNX spells it where ONNX has it.
@@ -293,6 +301,11 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
 
     /// How the output depends on the inputs, told which of them are constant.
     fn nature(&self, constant: &[bool]) -> Nature;
+
+    /// Why a network cannot have it where these of its inputs are constant and the others are computed, if it cannot.
+    fn refusal(&self, _constant: &[bool]) -> Option<String> {
+        None
+    }
 
     /// Whether this is an activation: a hidden layer, whose inputs are its neurons.
     fn is_activation(&self) -> bool {

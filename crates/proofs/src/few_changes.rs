@@ -3,7 +3,6 @@
 //! small: most units stand still or have one phase. Where all positions that are left may change at once, the
 //! box that they span is halved.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use deepconcolic_check::{Changes, Leaf, Region, Split, Until};
@@ -15,6 +14,7 @@ use crate::inputs::mixes;
 use crate::lanes::{LANES, all};
 use crate::moving::{AtCentre, MovingBounds};
 use crate::objective::Condition;
+use crate::open_part::OpenPart;
 use crate::pass::{Follow, forward};
 use crate::phases::{Confirm, Effort, End};
 use crate::program::Program;
@@ -75,33 +75,6 @@ struct Judged {
     corner: Vec<(usize, f64)>,
 }
 
-/// A part that is not refuted yet, the worst bound first.
-struct Open {
-    judged: Judged,
-    at: usize,
-}
-
-impl PartialEq for Open {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Open {}
-
-impl PartialOrd for Open {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Open {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let order = other.judged.bound.total_cmp(&self.judged.bound);
-        order.then_with(|| other.at.cmp(&self.at))
-    }
-}
-
 /// Refutes one alternative over a region with bounds of all units there, or finds an input that meets it.
 pub(crate) fn refute(
     (program, bounds): (&Program, &[[f64; 2]]),
@@ -136,20 +109,24 @@ pub(crate) fn refute(
             if judged.bound > CLEAR {
                 tree.close(at, question.leaf(judged.mix));
             } else {
-                open.push(Open { judged, at });
+                open.push(OpenPart {
+                    bound: judged.bound,
+                    at,
+                    found: judged,
+                });
             }
         }
         let Some(worst) = open.peek() else {
             return End::Refuted(tree.finish());
         };
         if nodes >= effort.nodes || effort.is_over() {
-            return End::Open(-worst.judged.bound);
+            return End::Open(-worst.bound);
         }
         parts = Vec::new();
         while parts.len() < TAKEN
             && let Some(next) = open.pop()
         {
-            let bound = next.judged.bound;
+            let bound = next.bound;
             match question.cut(next, &mut tree) {
                 Some(halves) => parts.extend(halves),
                 None => return End::Open(-bound),
@@ -242,8 +219,8 @@ impl Question<'_> {
     }
 
     /// The parts of a part, with their places in the tree; none if it cannot be cut.
-    fn cut(&self, open: Open, tree: &mut Growing) -> Option<Vec<(Part, usize)>> {
-        let Open { judged, at } = open;
+    fn cut(&self, open: OpenPart<Judged>, tree: &mut Growing) -> Option<Vec<(Part, usize)>> {
+        let (judged, at) = (open.found, open.at);
         match judged.cut {
             Cut::Group(number, first) => Some(split_group(&judged.part, number, &first, at, tree)),
             Cut::Input(input, middle) => {

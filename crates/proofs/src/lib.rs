@@ -25,6 +25,7 @@ mod lines;
 mod moving;
 mod objective;
 mod one_change;
+mod open_part;
 mod pass;
 mod phases;
 mod program;

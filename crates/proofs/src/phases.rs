@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::ascent::{Ascent, CLEAR, Part, Reached, Steps};
 use crate::lanes::LANES;
 use crate::objective::Condition;
+use crate::open_part::OpenPart;
 use crate::relaxed::{self, Solved};
 use crate::tree::Growing;
 
@@ -106,33 +107,6 @@ const MAX_TRIES: u8 = 6;
 /// Turns values of the input variables into an input that really meets the goal, if it does.
 pub(crate) type Confirm<'a> = dyn Fn(&[f64]) -> Option<Vec<f32>> + Sync + 'a;
 
-/// A part still open, the worst bound first.
-struct Open {
-    reached: Reached,
-    at: usize,
-}
-
-impl PartialEq for Open {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Open {}
-
-impl PartialOrd for Open {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Open {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let order = other.reached.bound.total_cmp(&self.reached.bound);
-        order.then_with(|| other.at.cmp(&self.at))
-    }
-}
-
 /// Groups of parts bounded at once, on as many threads as there are: a fixed number, so that nothing
 /// depends on the threads.
 const GROUPS: usize = 4;
@@ -163,15 +137,16 @@ pub(crate) fn refute(
         return End::Refuted(tree.finish());
     }
     let mut open = BinaryHeap::new();
-    open.push(Open {
-        reached: root,
+    open.push(OpenPart {
+        bound: root.bound,
         at: 0,
+        found: root,
     });
     let mut nodes = effort.nodes_from(1);
     // Workspaces of the groups but the first; most questions end before there are any.
     let mut others: Vec<Ascent<'_>> = Vec::new();
     while let Some(worst) = open.peek() {
-        let bound = -worst.reached.bound;
+        let bound = -worst.bound;
         if nodes >= effort.nodes || effort.is_over() {
             return End::Open(bound);
         }
@@ -218,7 +193,11 @@ pub(crate) fn refute(
                 if reached.bound > CLEAR {
                     tree.close(at, leaf(ascent, &reached.part));
                 } else {
-                    open.push(Open { reached, at });
+                    open.push(OpenPart {
+                        bound: reached.bound,
+                        at,
+                        found: reached,
+                    });
                 }
             }
         }
@@ -247,7 +226,7 @@ fn finish(
 /// been taken up often enough.
 fn next_group(
     ascent: &Ascent<'_>,
-    open: &mut BinaryHeap<Open>,
+    open: &mut BinaryHeap<OpenPart<Reached>>,
     tree: &mut Growing,
     below: Steps,
 ) -> Option<Group> {
@@ -259,19 +238,19 @@ fn next_group(
     while group.parts.len() + 1 < LANES
         && let Some(next) = open.pop()
     {
-        let Some(branch) = next.reached.branch else {
-            if next.reached.tries == MAX_TRIES {
+        let Some(branch) = next.found.branch else {
+            if next.found.tries == MAX_TRIES {
                 return None;
             }
-            group.steps = patient(next.reached.tries);
-            group.parts.push(next.reached.part);
-            group.places.push((next.at, next.reached.tries + 1));
+            group.steps = patient(next.found.tries);
+            group.parts.push(next.found.part);
+            group.places.push((next.at, next.found.tries + 1));
             continue;
         };
         let unit = ascent.program.units[ascent.free[branch as usize].unit];
         let halves = tree.split(next.at, Split::Phase(unit));
         for (half, above) in halves.into_iter().zip([false, true]) {
-            let mut part = next.reached.part.clone();
+            let mut part = next.found.part.clone();
             part.phases.push((branch, above));
             part.multipliers.push(0.0);
             group.parts.push(part);

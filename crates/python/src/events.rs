@@ -52,8 +52,10 @@ pub fn for_python<'py>(
         Event::Progress(progress) => {
             fields.set_item("stage", progress.stage.name())?;
             fields.set_item("covered", progress.goals.met)?;
+            fields.set_item("impossible", progress.goals.impossible)?;
             fields.set_item("total", progress.goals.total)?;
             fields.set_item("refuted", progress.properties.met)?;
+            fields.set_item("proven", progress.properties.impossible)?;
             fields.set_item("properties", progress.properties.total)?;
             fields.set_item("tests", progress.tests)?;
             fields.set_item("adversarial", progress.adversarial)?;

@@ -39,6 +39,20 @@ def test_requirements_of_ones_own_are_text_or_a_file(model, x, tmp_path):
         dc.coverage(model, x, criteria=[], requirements="exists x: v[x][relu3,0] >")
 
 
+def test_properties_of_a_file_are_refuted_or_open_and_never_covered(model, x):
+    text = "exists x: v[x][relu3,0] >= 0\nforall x: v[x][relu3,0] >= 0\nforall x: v[x][relu3,0] < 0\n"
+    measured = dc.coverage(model, x, criteria=[], requirements=text)
+    own = measured["requirements"]
+    assert (own.total, own.covered, own.coverage) == (1, 1, 1.0)
+    assert (own.properties, own.refuted) == (2, 1)
+    assert own.refutations[0]["samples"] == [0]
+    assert measured.passed(requirements=1.0)
+    safety = dc.coverage(model, x[:10], criteria=["safety"], radius=0.1)
+    assert (safety["safety"].total, safety["safety"].properties) == (0, 10)
+    with pytest.raises(dc.UsageError, match="properties and no goals"):
+        safety.passed(safety=0.5)
+
+
 def test_a_profile_of_other_data_changes_the_sections(model, x):
     own = dc.coverage(model, x, criteria=["kmnc:10"], noise=False)
     other = dc.coverage(model, x, criteria=["kmnc:10"], noise=False, profile=x)

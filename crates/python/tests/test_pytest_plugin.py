@@ -56,7 +56,7 @@ def test_a_failure_shows_the_command_and_the_nearest_adversarial_input(pytester,
     found.assert_outcomes(failed=2)
     found.stdout.fnmatch_lines_random(
         [
-            "nc: * possible requirements are covered, * 99.90 % are required *",
+            "nc: * possible goals are covered, * 99.90 % are required *",
             "nc: * adversarial tests, and at most 0 are allowed",
             "  nearest: row * of *suite.npz, * from sample *: label * instead of *",
             "  replay: python -m deepconcolic replay *",

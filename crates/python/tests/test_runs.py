@@ -230,6 +230,7 @@ def test_goals_and_properties_are_counted_apart(model, x, y):
     assert f"{nc['requirements']['covered']} covered" in repr(found) and " refuted" in repr(found)
     last = [event for event in heard if isinstance(event, dc.events.Progress)][-1]
     assert (last.total, last.properties) == (nc["requirements"]["total"], 2)
+    assert last.covered + last.impossible <= last.total and last.refuted + last.proven <= 2
 
 
 def test_requests_that_do_not_fit_are_usage_errors(model, x, y):

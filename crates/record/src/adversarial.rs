@@ -44,6 +44,32 @@ pub struct AdversarialTable {
     pub distance: Vec<f32>,
 }
 
+/// The answers that inputs should have and those that they get, as both tables of adversarial inputs hold them.
+#[derive(Default)]
+pub(crate) struct AnswerColumns {
+    pub classes: Vec<i64>,
+    pub quantities: Vec<f64>,
+    pub output: Vec<f64>,
+    pub confidence: Vec<f32>,
+}
+
+impl AnswerColumns {
+    /// Answers are quantities where the network's are there, else classes.
+    pub fn read(file: &mut NpzReader) -> Result<Self, ArchiveError> {
+        let mut answers = Self::default();
+        if file.shape("output").is_some() {
+            answers.quantities = file.read("y")?.values;
+            answers.output = file.read("output")?.values;
+        } else {
+            answers.classes = file.read("y")?.values;
+        }
+        if file.shape("confidence").is_some() {
+            answers.confidence = file.read("confidence")?.values;
+        }
+        Ok(answers)
+    }
+}
+
 impl AdversarialTable {
     /// The adversarial tests of a suite with inputs of so many elements.
     pub fn of(suite: &SuiteTable, elements: usize) -> Self {
@@ -95,24 +121,18 @@ impl AdversarialTable {
     /// Reads it back.
     pub fn read(path: &Path) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;
-        let mut table = Self {
+        let answers = AnswerColumns::read(&mut file)?;
+        Ok(Self {
             x: file.read("x")?.values,
             label: file.read("label")?.values,
             test: file.read("test")?.values,
             reference: file.read("reference")?.values,
             distance: file.read("distance")?.values,
-            ..Self::default()
-        };
-        if file.shape("output").is_some() {
-            table.quantities = file.read("y")?.values;
-            table.output = file.read("output")?.values;
-        } else {
-            table.classes = file.read("y")?.values;
-        }
-        if file.shape("confidence").is_some() {
-            table.confidence = file.read("confidence")?.values;
-        }
-        Ok(table)
+            classes: answers.classes,
+            quantities: answers.quantities,
+            output: answers.output,
+            confidence: answers.confidence,
+        })
     }
 
     fn write(&self, path: &Path, shape: &[usize]) -> Result<(), ArchiveError> {

@@ -9,7 +9,7 @@ use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::{AtomicFile, NpzWriter};
 use deepconcolic_geometry::Domain;
 
-use crate::adversarial::{Drawn, Gallery, draw_gallery};
+use crate::adversarial::{AnswerColumns, Drawn, Gallery, draw_gallery};
 use crate::error::ArchiveError;
 
 /// The arrays of all nearest adversarial inputs.
@@ -95,7 +95,8 @@ impl NearestAdversarialTable {
     /// Reads it back; `elements` is the size of one input.
     pub fn read(path: &Path, elements: usize) -> Result<Self, ArchiveError> {
         let mut file = NpzReader::open(path)?;
-        let mut table = Self {
+        let answers = AnswerColumns::read(&mut file)?;
+        let table = Self {
             x: file.read("x")?.values,
             root: file.read("root")?.values,
             distance: file.read("distance")?.values,
@@ -105,17 +106,11 @@ impl NearestAdversarialTable {
             test: file.read("test")?.values,
             bound: file.read("bound")?.values,
             certificate: file.read("certificate")?.values,
-            ..Self::default()
+            classes: answers.classes,
+            quantities: answers.quantities,
+            output: answers.output,
+            confidence: answers.confidence,
         };
-        if file.shape("output").is_some() {
-            table.quantities = file.read("y")?.values;
-            table.output = file.read("output")?.values;
-        } else {
-            table.classes = file.read("y")?.values;
-        }
-        if file.shape("confidence").is_some() {
-            table.confidence = file.read("confidence")?.values;
-        }
         if table.fits(elements) {
             Ok(table)
         } else {

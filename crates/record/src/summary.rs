@@ -161,6 +161,18 @@ pub struct PropertySummary {
     pub proven: usize,
     /// The rest.
     pub open: usize,
+    /// Those of the refuted ones that are so only within the margin of rounding.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub fragile: usize,
+}
+
+/// Whether there is nothing to say.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Something that a run had to come to.

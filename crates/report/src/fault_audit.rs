@@ -1,12 +1,19 @@
 //! What an audit saw, as a page of Markdown that can also be read in a terminal.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use deepconcolic::{
-    AuditReport, AuditVerdict, Comparison, Difference, FAULT_KINDS, FaultKind, SuiteReport,
+    AuditReport, AuditVerdict, Comparison, Difference, Error, FAULT_KINDS, FaultKind, SuiteReport,
 };
 
-use crate::Text;
+use crate::{Text, json, write_file};
+
+/// Writes `audit.json` and `audit.md` into a folder.
+pub fn write(folder: &Path, report: &AuditReport) -> Result<(), Error> {
+    write_file(&folder.join("audit.json"), |out| json(report, out))?;
+    write_file(&folder.join("audit.md"), |out| report.text(out))
+}
 
 impl Text for AuditReport {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -19,11 +19,15 @@ mod summary;
 mod verification;
 
 use std::io::{self, Write};
+use std::path::Path;
 
+use deepconcolic::Error;
+use deepconcolic_dataset::write::AtomicFile;
 use serde::Serialize;
 
 pub use busy::Busy;
 pub use evaluation::EvaluationReport;
+pub use fault_audit::write as write_audit;
 pub use gate::{annotation, gate_line};
 pub use run::{ALL, Form, Look, Reporter, Saved, form};
 pub use summary::print as print_summary;
@@ -32,6 +36,16 @@ pub use summary::print as print_summary;
 pub trait Text {
     /// Prints it.
     fn text(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A form of a report as a file, which is there as a whole or not at all.
+pub fn write_file(
+    path: &Path,
+    form: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let mut file = AtomicFile::create(path)?;
+    form(&mut file).map_err(|e| Error::Request(format!("{}: {e}", path.display())))?;
+    Ok(file.commit()?)
 }
 
 /// Prints a report as indented JSON.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use deepconcolic::{Event, Progress, Stage, percent};
+use deepconcolic::{Counts, Event, Progress, Stage, percent};
 
 use crate::busy::Busy;
 
@@ -105,18 +105,17 @@ fn doing(stage: Stage) -> &'static str {
 fn live(s: &Progress, certificates: usize) -> String {
     let mut parts = Vec::new();
     if s.goals.total > 0 {
-        let share = s.goals.met as f64 / s.goals.total as f64;
+        let share = feasible_share(&s.goals);
         let full = (share * BAR as f64) as usize;
         let bar = "█".repeat(full) + &"░".repeat(BAR - full.min(BAR));
-        let (percent, rest) = (percent(share, 1), s.goals.rest());
-        parts.push(format!(
-            "{bar} {percent:.1} % of {}, {rest} open",
-            s.goals.total
-        ));
+        let (percent, feasible) = (percent(share, 1), s.goals.feasible());
+        parts.push(format!("{bar} {percent:.1} % of {feasible}"));
+        parts.extend(decided_or_open(s, &s.goals, "impossible"));
     }
     // How many are refuted is no achievement, and no bar.
     if s.properties.total > 0 {
-        parts.push(format!("{}, {} open", refuted(s), s.properties.rest()));
+        parts.push(refuted(s));
+        parts.extend(decided_or_open(s, &s.properties, "proven"));
     }
     parts.push(format!("{} tests", s.tests));
     if let Some(adversarial) = s.adversarial {
@@ -126,6 +125,26 @@ fn live(s: &Progress, certificates: usize) -> String {
         parts.push(format!("{certificates} certificates"));
     }
     format!("{:8} {}", s.stage.name(), parts.join(", "))
+}
+
+/// What is covered of what is not proven impossible; of nothing, all.
+fn feasible_share(goals: &Counts) -> f64 {
+    match goals.feasible() {
+        0 => 1.0,
+        feasible => goals.met as f64 / feasible as f64,
+    }
+}
+
+/// What certificates decided, if they did, and what is left: which requirements a certificate decides is known when
+/// proving ends.
+fn decided_or_open(s: &Progress, counts: &Counts, impossible: &str) -> Vec<String> {
+    let decided = (counts.impossible > 0).then(|| format!("{} {impossible}", counts.impossible));
+    let most = match s.stage {
+        Stage::Prove if counts.open() > 0 => "at most ",
+        _ => "",
+    };
+    let open = format!("{most}{} open", counts.open());
+    decided.into_iter().chain([open]).collect()
 }
 
 /// How many properties are refuted, of those beside goals with their name.
@@ -140,11 +159,13 @@ fn refuted(s: &Progress) -> String {
 fn line(s: &Progress, rate: f64) -> String {
     let mut parts = Vec::new();
     if s.goals.total > 0 {
-        let percent = percent(s.goals.met as f64 / s.goals.total as f64, 2);
-        parts.push(format!("{percent:6.2} % of {} covered", s.goals.total));
+        let (percent, feasible) = (percent(feasible_share(&s.goals), 2), s.goals.feasible());
+        parts.push(format!("{percent:6.2} % of {feasible} covered"));
+        parts.extend(decided_or_open(s, &s.goals, "impossible"));
     }
     if s.properties.total > 0 {
         parts.push(refuted(s));
+        parts.extend(decided_or_open(s, &s.properties, "proven"));
     }
     parts.push(format!("{} tests", s.tests));
     if let Some(adversarial) = s.adversarial {
@@ -162,19 +183,22 @@ fn line(s: &Progress, rate: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use deepconcolic::Met;
-
     use super::*;
+
+    fn counts(total: usize, met: usize, impossible: usize) -> Counts {
+        Counts {
+            total,
+            met,
+            impossible,
+        }
+    }
 
     #[test]
     fn a_line_says_where_a_run_is() {
         let snapshot = Progress {
             stage: deepconcolic::Stage::Ascend,
-            goals: Met {
-                met: 50,
-                total: 200,
-            },
-            properties: Met::default(),
+            goals: counts(200, 50, 0),
+            properties: Counts::default(),
             tests: 12,
             adversarial: Some(3),
             passes: 700,
@@ -183,7 +207,7 @@ mod tests {
         };
         assert_eq!(
             line(&snapshot, 350.4),
-            "ascend    25.00 % of 200 covered, 12 tests, 3 adversarial, 350 passes/s, \
+            "ascend    25.00 % of 200 covered, 150 open, 12 tests, 3 adversarial, 350 passes/s, \
              700 of 1000 passes, 61 s left"
         );
         assert_eq!(
@@ -192,13 +216,13 @@ mod tests {
              2 certificates"
         );
         let both = Progress {
-            properties: Met { met: 3, total: 10 },
+            properties: counts(10, 3, 0),
             ..snapshot
         };
         assert_eq!(
             line(&both, 350.4),
-            "ascend    25.00 % of 200 covered, 3 of 10 properties refuted, 12 tests, 3 adversarial, \
-             350 passes/s, 700 of 1000 passes, 61 s left"
+            "ascend    25.00 % of 200 covered, 150 open, 3 of 10 properties refuted, 7 open, 12 tests, \
+             3 adversarial, 350 passes/s, 700 of 1000 passes, 61 s left"
         );
         assert_eq!(
             live(&both, 0),
@@ -206,7 +230,7 @@ mod tests {
              12 tests, 3 adversarial"
         );
         let property = Progress {
-            goals: Met::default(),
+            goals: Counts::default(),
             properties: snapshot.goals,
             max_passes: None,
             left: None,
@@ -214,11 +238,43 @@ mod tests {
         };
         assert_eq!(
             line(&property, 350.4),
-            "ascend   50 of 200 refuted, 12 tests, 3 adversarial, 350 passes/s"
+            "ascend   50 of 200 refuted, 150 open, 12 tests, 3 adversarial, 350 passes/s"
         );
         assert_eq!(
             live(&property, 0),
             "ascend   50 of 200 refuted, 150 open, 12 tests, 3 adversarial"
+        );
+    }
+
+    #[test]
+    fn what_is_proven_is_not_called_open() {
+        let snapshot = Progress {
+            stage: deepconcolic::Stage::Prove,
+            goals: counts(200, 90, 20),
+            properties: counts(10, 3, 7),
+            tests: 12,
+            adversarial: None,
+            passes: 700,
+            max_passes: None,
+            left: None,
+        };
+        assert_eq!(
+            line(&snapshot, 350.4),
+            "prove     50.00 % of 180 covered, 20 impossible, at most 90 open, 3 of 10 properties refuted, 7 proven, 0 open, \
+             12 tests, 350 passes/s"
+        );
+        assert_eq!(
+            live(&snapshot, 0),
+            "prove    ██████████░░░░░░░░░░ 50.0 % of 180, 20 impossible, at most 90 open, 3 of 10 properties refuted, 7 proven, \
+             0 open, 12 tests"
+        );
+        let nothing_feasible = Progress {
+            goals: counts(20, 0, 20),
+            properties: Counts::default(),
+            ..snapshot
+        };
+        assert!(
+            line(&nothing_feasible, 1.0).contains("100.00 % of 0 covered, 20 impossible, 0 open")
         );
     }
 }

@@ -35,11 +35,17 @@ impl Text for ReplayReport {
                 out,
                 "FAIL regression: tests of the suite do not lie where they may"
             ),
-            count => writeln!(
-                out,
-                "FAIL regression: {} requirements lost, {tests} tests newly adversarial",
-                count - tests
-            ),
+            _ => {
+                let (goals, properties) = self
+                    .coverage
+                    .as_ref()
+                    .map_or((0, 0), |change| (change.lost.len(), change.refuted.len()));
+                writeln!(
+                    out,
+                    "FAIL regression: {goals} goals lost, {properties} properties newly refuted, {tests} tests newly \
+                     adversarial"
+                )
+            }
         }
     }
 }

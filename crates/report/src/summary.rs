@@ -157,18 +157,29 @@ fn print_account(out: &mut dyn Write, account: &Account) -> io::Result<()> {
 
 /// What the words of the summary mean.
 fn explain(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
-    let words = polarity(summary);
     writeln!(out)?;
-    for (word, meaning) in [
-        (
-            words.met(),
-            "a test of the suite shows it, and was run again",
-        ),
-        (
-            words.impossible(),
-            "a certificate shows that no input of the search region meets it",
-        ),
-        (words.open(), "neither; that it was not found says nothing"),
+    let mut words = Vec::new();
+    for table in Table::of_run(summary) {
+        let (met, impossible) = match table.polarity {
+            Polarity::Goal => (
+                "a test of the suite shows it, and was run again",
+                "a certificate shows that no input of the search region meets it",
+            ),
+            Polarity::Property => (
+                "a test of the suite shows that it does not hold, and was run again",
+                "a certificate shows that it holds for every input of the search region",
+            ),
+        };
+        words.extend([
+            (table.polarity.met(), met),
+            (table.polarity.impossible(), impossible),
+            (
+                table.polarity.open(),
+                "neither; that it was not found says nothing",
+            ),
+        ]);
+    }
+    words.extend([
         (
             "adversarial",
             "the network answers otherwise than for the nearest real input",
@@ -177,7 +188,8 @@ fn explain(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
             "random",
             "as many inputs drawn from the search region, for comparison",
         ),
-    ] {
+    ]);
+    for (word, meaning) in words {
         writeln!(out, "{word:12} {meaning}")?;
     }
     Ok(())
@@ -258,16 +270,12 @@ fn print_layers(out: &mut dyn Write, summary: &Summary, look: &Look) -> io::Resu
     for table in &tables {
         print_table(out, table, mixed, look)?;
     }
-    let fragile = summary.requirements.fragile;
-    if fragile > 0 {
-        let met = if mixed {
-            "covered or refuted"
-        } else {
-            polarity(summary).met()
-        };
+    for table in tables.iter().filter(|table| table.fragile > 0) {
         writeln!(
             out,
-            "{fragile} of the {met} ones only within the margin of rounding (fragile)"
+            "{} of the {} ones only within the margin of rounding (fragile)",
+            table.fragile,
+            table.polarity.met()
         )?;
     }
     writeln!(out)

@@ -37,7 +37,7 @@ pub fn run(shelf: &Shelf) -> Result<Vec<Verdict>, BenchError> {
         job.data.limit = Some(images);
         let measured = all.install(|| job.run(&mut |_| {}))?;
         let (done, total) = (measured.criteria[0].covered, measured.criteria[0].total);
-        let percent = 100.0 * measured.criteria[0].coverage;
+        let percent = 100.0 * measured.criteria[0].coverage.unwrap_or_default();
         let met = agrees(percent, expected);
         agreed += usize::from(met);
         println!(

@@ -78,9 +78,9 @@ impl Campaign {
         if draft.added.is_empty() && draft.pairs.is_empty() {
             return None;
         }
-        let (round, tests, standings) = draft.played(Stage::Prove, Vec::new(), self.passes);
-        self.take(&round, &tests, &standings);
-        Some(round)
+        let played = draft.played(Stage::Prove, Vec::new(), self.passes);
+        self.take_own(&played);
+        Some(played.0)
     }
 
     /// What would come of proposals.

@@ -50,8 +50,8 @@ impl Campaign {
                 .collect(),
             gain: 0,
         };
-        self.resolve(&joined)?;
-        joined.gain = self.take(&joined, &confirmed, &standings);
+        let numbers = self.resolve(&joined)?;
+        joined.gain = self.take(&joined, numbers, &confirmed, &standings);
         Ok(joined)
     }
 

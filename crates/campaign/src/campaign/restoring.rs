@@ -17,7 +17,8 @@ impl Campaign {
         if standings.contains(&Standing::False) {
             return Err("two of its tests do not meet what they were recorded for".into());
         }
-        let gain = self.take(round, &tests, &standings);
+        let numbers = self.resolve(round)?;
+        let gain = self.take(round, numbers, &tests, &standings);
         if gain == round.gain {
             Ok(())
         } else {

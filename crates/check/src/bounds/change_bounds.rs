@@ -41,20 +41,9 @@ pub(crate) struct Columns {
 
 impl Columns {
     fn of(sums: &Sums) -> Self {
-        let mut starts = vec![0u32; sums.first + 1];
-        for &variable in &sums.from {
-            starts[variable as usize + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut next = starts.clone();
-        let mut terms = vec![(0, 0.0); sums.from.len()];
-        for k in 0..sums.len() {
-            for (variable, weight) in sums.terms(k) {
-                terms[next[variable] as usize] = ((sums.first + k) as u32, weight);
-                next[variable] += 1;
-            }
+        let (starts, mut terms) = sums.by_variable();
+        for (sum, _) in &mut terms {
+            *sum += sums.first as u32;
         }
         Self { starts, terms }
     }

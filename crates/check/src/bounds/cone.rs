@@ -64,6 +64,28 @@ impl Sums {
         self.constants.len()
     }
 
+    /// Where the terms of each variable begin, and all terms by variable: sums, counted from the first of the step, in
+    /// order, and weights.
+    pub fn by_variable(&self) -> (Vec<u32>, Vec<(u32, f64)>) {
+        let mut starts = vec![0u32; self.first + 1];
+        for &variable in &self.from {
+            starts[variable as usize + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut terms = vec![(0, 0.0); self.from.len()];
+        for k in 0..self.len() {
+            for (variable, weight) in self.terms(k) {
+                let place = &mut next[variable];
+                terms[*place as usize] = (k as u32, weight);
+                *place += 1;
+            }
+        }
+        (starts, terms)
+    }
+
     /// The terms of the `k`-th sum.
     pub fn terms(&self, k: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.starts[k]..self.starts[k + 1];

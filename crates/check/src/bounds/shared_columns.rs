@@ -34,7 +34,7 @@ pub(crate) struct SharedColumns {
 
 impl SharedColumns {
     pub fn of(sums: &Sums) -> Self {
-        let (starts, terms) = transposed(sums);
+        let (starts, terms) = sums.by_variable();
         let mut columns = Self {
             columns: vec![None; sums.first],
             ..Self::default()
@@ -110,28 +110,6 @@ impl SharedColumns {
             })
         })
     }
-}
-
-/// Where the terms of each variable begin, and all terms by variable: sums, counted from the first of the step, in
-/// order, and weights.
-fn transposed(sums: &Sums) -> (Vec<u32>, Vec<(u32, f64)>) {
-    let mut starts = vec![0u32; sums.first + 1];
-    for &variable in &sums.from {
-        starts[variable as usize + 1] += 1;
-    }
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    let mut next = starts.clone();
-    let mut terms = vec![(0, 0.0); sums.from.len()];
-    for k in 0..sums.len() {
-        for (variable, weight) in sums.terms(k) {
-            let place = &mut next[variable];
-            terms[*place as usize] = (k as u32, weight);
-            *place += 1;
-        }
-    }
-    (starts, terms)
 }
 
 #[cfg(test)]

@@ -370,10 +370,14 @@ fn what_is_no_run_is_refused_in_one_line() {
 fn coverage_and_verify_leave_a_page_too() {
     let bed = Bed::new();
     let out = bed.name("measured");
+    let own = bed.file(
+        "own.dr",
+        "exists x: v[x][1,0] >= 0\nforall x: v[x][1,0] >= 0\nforall x: v[x][1,0] > 9\n",
+    );
     let arguments = [
         &["coverage"],
         &IMAGES[..],
-        &["--criterion", "nc", "--out", &out],
+        &["--criterion", "nc", "--out", &out, "--requirements", &own],
     ]
     .concat();
     let output = deepconcolic(&arguments).output().unwrap();
@@ -385,9 +389,18 @@ fn coverage_and_verify_leave_a_page_too() {
             "300 samples cover ",
             "relu1",
             "may be reachable or impossible",
+            "own.dr: of 2 properties the data refute 1 and do not refute 1 (open)",
+            "refuted by sample 0",
         ],
     );
-    assert_says(&text(&measured, "summary.md"), &["| nc | 1,816 |"]);
+    assert_says(
+        &text(&measured, "summary.md"),
+        &[
+            "| nc | 1,816 |",
+            "own.dr | 1 | 1 | 100 % |",
+            "own.dr | 2 | 1 | 1 |",
+        ],
+    );
     let before = text(&measured, "index.html");
     assert_eq!(report(&measured.0, &[]).0, 0);
     assert_eq!(text(&measured, "index.html"), before);

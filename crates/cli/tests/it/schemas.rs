@@ -102,6 +102,21 @@ const MODEL: &str = "testdata/mlp.onnx";
 const DATA: &str = "testdata/data_mlp.npz";
 
 #[test]
+fn measured_properties_are_as_the_schema_says() {
+    let folder = TempDir::new().unwrap();
+    let own = folder.path().join("own.dr");
+    std::fs::write(&own, "exists x: v[x][1,0] > 9\nforall x: v[x][1,0] > 9\n").unwrap();
+    let own = own.to_str().unwrap();
+    let asked = ["-c", "safety", "--radius", "0.2", "--requirements", own];
+    let measured = ["coverage", MODEL, "--data", DATA, "--json", "-"];
+    let printed = holds("coverage", &[&measured[..], &asked].concat());
+    assert_eq!(
+        printed["requirements"]["refuted"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[test]
 fn every_command_prints_what_its_schema_says() {
     let folder = TempDir::new().unwrap();
     let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();

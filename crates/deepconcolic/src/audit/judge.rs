@@ -10,8 +10,8 @@ use super::{
 };
 use crate::conclude::figures::{ConclusionInputs, conclude};
 use crate::conclude::statement::{Page, text, verdicts};
-use crate::criterion::polarity;
 use crate::error::Error;
+use crate::tables::Table;
 use crate::{folder, two_inputs};
 
 /// Judges the folder of a run, with the model that it names or the file given instead.
@@ -63,16 +63,28 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
         &text(&page),
         &mut report,
     )?;
-    let counts = &found.requirements;
-    report.done.push(format!(
-        "{} tests run again: of {} requirements {} are {} ({} within the margin of rounding)",
-        suite.len(),
-        counts.total,
-        counts.covered,
-        polarity(&found).met(),
-        counts.fragile
-    ));
+    let tests = suite.len();
+    let shown = shown(&found);
+    report
+        .done
+        .push(format!("{tests} tests run again: {shown}"));
     Ok(report)
+}
+
+/// What tests show, goals apart from properties.
+fn shown(summary: &Summary) -> String {
+    let tables = Table::of_run(summary);
+    let part = |table: &Table| {
+        format!(
+            "of {} {} {} are {} ({} within the margin of rounding)",
+            table.all.total,
+            table.noun(tables.len() > 1),
+            table.all.covered,
+            table.polarity.met(),
+            table.fragile
+        )
+    };
+    tables.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// What is checked, from what is used for it.

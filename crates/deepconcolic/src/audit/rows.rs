@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
+use deepconcolic_criteria::{Family, Group};
 use deepconcolic_language::Inputs;
+use deepconcolic_network::BitSet;
 use deepconcolic_record::{RequirementTable, State};
 use rayon::prelude::*;
 
 use super::RunFindings;
 use super::certificates::Proofs;
 use super::opened::Opened;
+use crate::criterion::properties;
 use crate::folder;
 
 const FILE: &str = folder::REQUIREMENTS;
@@ -128,18 +131,24 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
             report.differs(FILE, field, certificate, "no certificate that was accepted");
         }
     }
+    let properties = properties(&opened.settings, family);
+    let is_property = |slot: &&Slot| properties[slot.group as usize].contains(slot.slot as usize);
+    let hold = refuted.iter().filter(is_property).count();
+    let shown = shown(
+        [refuted.len() - hold, hold],
+        required(family),
+        properties.iter().map(BitSet::count).sum(),
+    );
     report.done.push(format!(
-        "certificates: {} of {} accepted; {} requirements cannot be met in the search region",
+        "certificates: {} of {} accepted; {shown} in the search region",
         proofs.accepted.len(),
         proofs.files,
-        refuted.len()
     ));
     if !refuted.is_empty() {
         let shown: Vec<Slot> = refuted.iter().copied().collect();
         let executed = proofs.refuted_for_executions(opened, &shown).len();
         report.done.push(format!(
-            "for {executed} of them executions in single precision, in any order of summation, cannot meet them \
-             either"
+            "for {executed} of them the same is so of executions in single precision, in any order of summation"
         ));
     }
     if proofs.by_executions > 0 {
@@ -151,6 +160,20 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
     }
     claimed.retain(|slot, _| refuted.contains(slot));
     claimed
+}
+
+/// Requirements of both kinds.
+fn required(family: &dyn Family) -> usize {
+    family.groups().iter().map(Group::total).sum()
+}
+
+/// What certificates show of goals and of properties, so many of each; of a kind that is not asked for, nothing.
+fn shown([impossible, hold]: [usize; 2], required: usize, properties: usize) -> String {
+    match (required.saturating_sub(properties), properties) {
+        (_, 0) => format!("{impossible} requirements cannot be met"),
+        (0, _) => format!("{hold} properties hold"),
+        _ => format!("{impossible} goals cannot be met and {hold} properties hold"),
+    }
 }
 
 /// What the table has and what it should have.

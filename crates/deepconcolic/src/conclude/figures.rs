@@ -191,6 +191,7 @@ fn criteria(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Vec<Criterio
                 refuted: requirements.covered,
                 proven: requirements.infeasible,
                 open: requirements.unresolved,
+                fragile: requirements.fragile,
             }),
             coverage: share(requirements.covered),
             resolved: share(requirements.covered + requirements.infeasible),
@@ -218,6 +219,7 @@ fn properties(facts: &ConclusionInputs<'_>, infeasible: &[BitSet]) -> Option<Pro
                 counts.total += 1;
                 counts.refuted += usize::from(facts.audit.covered[number].contains(slot));
                 counts.proven += usize::from(infeasible[number].contains(slot));
+                counts.fragile += usize::from(facts.audit.fragile[number].contains(slot));
             }
         }
     }

@@ -320,19 +320,16 @@ fn counts(text: &mut String, table: &Table, mixed: bool, tests: &str) {
         (true, Polarity::Goal) => "goals, which want a test",
         (true, Polarity::Property) => "properties, which want none",
     };
-    let fragile = table.fragile.map_or_else(String::new, |fragile| {
-        format!("| of those, only within the margin of rounding | {fragile} |\n")
-    });
     let _ = write!(
         text,
         "| {what} | |\n|---|---|\n\
          | all | {} |\n\
          | {met}, each by {tests} of `suite.npz` | {} |\n\
-         {fragile}\
+         | of those, only within the margin of rounding | {} |\n\
          | {impossible}, by the certificates in `certificates/` | {} |\n\
          | {open}: neither a test nor a proof was found | {} |\n\n\
          | layer | required | {met} | {impossible} | {open} |\n|---|---|---|---|---|\n",
-        all.total, all.covered, all.infeasible, all.unresolved
+        all.total, all.covered, table.fragile, all.infeasible, all.unresolved
     );
     for layer in &table.layers {
         let _ = writeln!(
@@ -518,7 +515,6 @@ fn notes(text: &mut String, page: &Page<'_>) {
 
 fn rests_on(text: &mut String, page: &Page<'_>) {
     let boxes = [page.space.proof_note(), page.settings.features.proof_note()].concat();
-    let polarity = polarity(page.summary);
     let single = (
         "the network, executed in single precision by this tool, meets the requirement \
              on the test named in `requirements.npz`. `replay` executes it again; another runtime rounds \
@@ -551,25 +547,33 @@ fn rests_on(text: &mut String, page: &Page<'_>) {
             format!("{} Of lipschitz: {}", single.1, slopes.1),
         ),
     };
-    let (proven, open) = match polarity {
-        Polarity::Goal => (
-            "Infeasible",
-            "*Unresolved* says nothing about whether the requirement can be met",
-        ),
-        Polarity::Property => (
-            "Proven",
-            "*Open* says nothing about whether there is such a test",
-        ),
+    let [shown, proven, open] = match Table::of_run(page.summary).as_slice() {
+        [_, _] => [
+            "*Covered*, of a goal, and *refuted*, of a property, which is met where it does not hold, mean",
+            "*Infeasible*, of a goal, and *proven*, of a property, mean",
+            "*Unresolved*, of a goal, and *open*, of a property, say nothing about whether there is such a test",
+        ],
+        _ => match polarity(page.summary) {
+            Polarity::Goal => [
+                "*Covered* means",
+                "*Infeasible* means",
+                "*Unresolved* says nothing about whether the requirement can be met",
+            ],
+            Polarity::Property => [
+                "*Refuted* means",
+                "*Proven* means",
+                "*Open* says nothing about whether there is such a test",
+            ],
+        },
     };
     let _ = write!(
         text,
         "## What this rests on\n\n\
-         - *{}* means: {met}\n\
-         - *{proven}* means: {impossible}\n\
+         - {shown}: {met}\n\
+         - {proven}: {impossible}\n\
          - {open}.\n\
          - Trusted: the model parser, the requirement language, the executor, and the checker of \
          certificates. Not trusted: every search, every solver, every proof engine.\n\n",
-        polarity.met_capital()
     );
 }
 

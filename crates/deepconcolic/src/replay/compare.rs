@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use deepconcolic_campaign::oracle::Verdict;
-use deepconcolic_check::{Audit, Slot, Witnesses};
-use deepconcolic_criteria::{Decision, Family, Means, Polarity, Prediction};
+use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_criteria::{Decision, Family, Means, Prediction};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
 use deepconcolic_geometry::{Domain, SearchSpace};
@@ -14,14 +14,15 @@ use deepconcolic_network::Network;
 use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 use serde::Serialize;
 
-use super::coverage_change::CoverageChange;
+use super::coverage_change::{CoverageChange, ThenAndNow};
 use super::nearest_adversarial;
 use super::renumbering::Renumbering;
 use super::slopes;
-use crate::criterion::{polarity, polarity_of};
+use crate::criterion::properties;
 use crate::error::Error;
 use crate::event::Event;
 use crate::folder::{self, kept, profile_file, region_file};
+use crate::gate::{Account, Counts};
 use crate::oracle::Court;
 use crate::settings::Settings;
 use crate::{model, plan};
@@ -289,11 +290,8 @@ impl Replay<'_> {
             out.push(format!("requirements not compared: {why}"));
         } else {
             let now = RequirementTable::new(family.as_ref(), &audit);
-            let polarity = |slot: &Slot| {
-                let (group, slot) = (slot.group as usize, slot.slot as usize);
-                polarity_of(settings, family.as_ref(), group, slot)
-            };
-            let change = CoverageChange::between(family.as_ref(), &then, &now, &polarity)
+            let properties = properties(settings, family.as_ref());
+            let change = CoverageChange::between(family.as_ref(), &then, &now, &properties)
                 .map_err(|why| self.damaged(folder::REQUIREMENTS, why))?;
             coverage(saved, &change, bench.same_model, out, findings)?;
             report.coverage = Some(change);
@@ -421,39 +419,72 @@ fn coverage(
     out: &mut Vec<String>,
     findings: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let total = change.total;
-    let percent = |count: usize| percent(count as f64 / total.max(1) as f64, 2);
-    let claimed = &saved.summary.requirements;
-    out.push(match polarity(&saved.summary) {
-        Polarity::Goal => format!(
-            "{} tests; covered {} then ({:.2} %), {} now ({:.2} %) of {total}",
-            saved.suite.len(),
-            claimed.covered,
-            percent(claimed.covered),
-            change.now,
-            percent(change.now)
-        ),
-        Polarity::Property => format!(
-            "{} tests; refuted {} then, {} now, of {total}",
-            saved.suite.len(),
-            claimed.covered,
-            change.now
-        ),
-    });
-    if claimed.covered != change.now || claimed.total != total {
-        findings.push(format!(
-            "coverage {} of {} was claimed",
-            claimed.covered, claimed.total
+    let mut parts = vec![format!("{} tests", saved.suite.len())];
+    let (mut claimed_goals, mut claimed_properties) = (Counts::default(), Counts::default());
+    for account in Account::of_run(&saved.summary) {
+        claimed_goals += account.goals;
+        claimed_properties += account.properties;
+    }
+    let ThenAndNow { total, now, .. } = change.goals;
+    let claimed = claimed_goals;
+    if total > 0 || claimed.total > 0 {
+        let percent = |count: usize| percent(count as f64 / total.max(1) as f64, 2);
+        let (then, then_share, now_share) = (claimed.met, percent(claimed.met), percent(now));
+        let what = if change.properties.total > 0 {
+            " goals"
+        } else {
+            ""
+        };
+        parts.push(format!(
+            "covered {then} then ({then_share:.2} %), {now} now ({now_share:.2} %) of {total}{what}"
         ));
     }
-    if !same_model && change.proven > 0 {
-        out.push(format!(
-            "{} requirements are proven of the run's own model; of this one nothing is proven here",
-            change.proven
+    if (claimed.met, claimed.total) != (now, total) {
+        findings.push(format!(
+            "coverage {} of {} was claimed",
+            claimed.met, claimed.total
         ));
+    }
+    let ThenAndNow { total, now, .. } = change.properties;
+    let claimed = claimed_properties;
+    if total > 0 || claimed.total > 0 {
+        let what = if change.goals.total > 0 {
+            " properties"
+        } else {
+            ""
+        };
+        parts.push(format!(
+            "refuted {} then, {now} now, of {total}{what}",
+            claimed.met
+        ));
+    }
+    if (claimed.met, claimed.total) != (now, total) {
+        findings.push(format!(
+            "{} of {} properties refuted was claimed",
+            claimed.met, claimed.total
+        ));
+    }
+    out.push(parts.join("; "));
+    if !same_model {
+        out.extend(proofs_left_behind(change));
     }
     findings.extend(change.findings(same_model));
     Ok(())
+}
+
+/// What was proven, which says nothing of another model.
+fn proofs_left_behind(change: &CoverageChange) -> Option<String> {
+    let proven = match (change.goals.proven, change.properties.proven) {
+        (0, 0) => return None,
+        (goals, 0) => format!("{goals} goals are proven impossible"),
+        (0, properties) => format!("{properties} properties are proven"),
+        (goals, properties) => {
+            format!("{goals} goals are proven impossible and {properties} properties proven")
+        }
+    };
+    Some(format!(
+        "{proven} of the run's own model; of this one nothing is proven here"
+    ))
 }
 
 fn labels(

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use deepconcolic_check::Slot;
-use deepconcolic_criteria::{Family, Group, Polarity};
+use deepconcolic_criteria::{Family, Group};
+use deepconcolic_network::BitSet;
 use deepconcolic_record::{RequirementTable, State};
 use serde::Serialize;
 
@@ -13,12 +14,10 @@ const NAMED: usize = 50;
 /// What a suite covers now, beside what it was said to cover.
 #[derive(Clone, Debug, Serialize)]
 pub struct CoverageChange {
-    /// Requirements.
-    pub total: usize,
-    /// Covered, as claimed.
-    pub then: usize,
-    /// Covered now.
-    pub now: usize,
+    /// Requirements that want a witness.
+    pub goals: ThenAndNow,
+    /// Requirements that want none.
+    pub properties: ThenAndNow,
     /// Goals that were covered and are not now.
     pub lost: Vec<String>,
     /// Goals that are covered now and were not.
@@ -29,6 +28,17 @@ pub struct CoverageChange {
     pub no_longer_refuted: Vec<String>,
     /// Requirements that are met as claimed, by other tests.
     pub by_other_tests: Vec<String>,
+}
+
+/// How many goals are covered, or properties refuted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ThenAndNow {
+    /// All of them.
+    pub total: usize,
+    /// Those that a test meets, as claimed.
+    pub then: usize,
+    /// Those that a test meets now.
+    pub now: usize,
     /// How many were proven: impossible goals, or properties that hold. Proofs are about the run's own model.
     pub proven: usize,
 }
@@ -37,35 +47,49 @@ pub struct CoverageChange {
 type Covered = BTreeMap<Slot, (i64, i64)>;
 
 impl CoverageChange {
-    /// Compares two tables of the same requirements. Rows that name no requirement are an error.
+    /// Compares two tables of the same requirements, some of which are properties, group by group. Rows that name no
+    /// requirement are an error.
     pub fn between(
         family: &dyn Family,
         then: &RequirementTable,
         now: &RequirementTable,
-        polarity: &dyn Fn(&Slot) -> Polarity,
+        properties: &[BitSet],
     ) -> Result<Self, String> {
-        let is_proven = |state: &&u8| **state == State::Infeasible as u8;
-        let proven = then.state.iter().filter(is_proven).count();
-        let (then, now) = (covered(family, then)?, covered(family, now)?);
+        let is_property =
+            |slot: &Slot| properties[slot.group as usize].contains(slot.slot as usize);
+        let mut counts = [ThenAndNow::default(); 2];
+        for slot in with_state(family, then, State::Infeasible) {
+            counts[usize::from(is_property(&slot?.0))].proven += 1;
+        }
+        let then: Covered = with_state(family, then, State::Covered).collect::<Result<_, _>>()?;
+        let now: Covered = with_state(family, now, State::Covered).collect::<Result<_, _>>()?;
+        for slot in then.keys() {
+            counts[usize::from(is_property(slot))].then += 1;
+        }
+        for slot in now.keys() {
+            counts[usize::from(is_property(slot))].now += 1;
+        }
+        let [mut goals, mut of_properties] = counts;
+        of_properties.total = properties.iter().map(BitSet::count).sum();
+        let all: usize = family.groups().iter().map(Group::total).sum();
+        goals.total = all.saturating_sub(of_properties.total);
         let label = |slot: &Slot| family.label(slot.group as usize, slot.slot as usize);
-        let without = |a: &Covered, b: &Covered, wanted: Polarity| {
+        let without = |a: &Covered, b: &Covered, of_properties: bool| {
             let missing = a.keys().filter(|slot| !b.contains_key(slot));
-            let meant = missing.filter(|slot| polarity(slot) == wanted);
+            let meant = missing.filter(|slot| is_property(slot) == of_properties);
             meant.map(label).collect::<Vec<String>>()
         };
         let other = then
             .iter()
             .filter(|(slot, tests)| now.get(slot).is_some_and(|found| found != *tests));
         Ok(Self {
-            total: family.groups().iter().map(Group::total).sum(),
-            then: then.len(),
-            now: now.len(),
-            lost: without(&then, &now, Polarity::Goal),
-            gained: without(&now, &then, Polarity::Goal),
-            refuted: without(&now, &then, Polarity::Property),
-            no_longer_refuted: without(&then, &now, Polarity::Property),
+            goals,
+            properties: of_properties,
+            lost: without(&then, &now, false),
+            gained: without(&now, &then, false),
+            refuted: without(&now, &then, true),
+            no_longer_refuted: without(&then, &now, true),
             by_other_tests: other.map(|(slot, _)| label(slot)).collect(),
-            proven,
         })
     }
 
@@ -76,37 +100,44 @@ impl CoverageChange {
         let mut add = |requirements: &[String], what: &str| {
             if !requirements.is_empty() {
                 findings.push(format!(
-                    "{} requirements {what}: {}",
+                    "{} {what}: {}",
                     requirements.len(),
                     some(requirements)
                 ));
             }
         };
-        add(&self.lost, "that were covered are not covered now");
-        add(&self.refuted, "that no test refuted are refuted now");
-        add(&self.gained, "that were not covered are covered now");
+        add(&self.lost, "goals that were covered are not covered now");
+        add(
+            &self.refuted,
+            "properties that no test refuted are refuted now",
+        );
+        add(&self.gained, "goals that were not covered are covered now");
         add(
             &self.no_longer_refuted,
-            "that were refuted are not refuted now",
+            "properties that were refuted are not refuted now",
         );
         if same_model {
             add(
                 &self.by_other_tests,
-                "are shown by other tests than claimed",
+                "requirements are shown by other tests than claimed",
             );
         }
         findings
     }
 }
 
-fn covered(family: &dyn Family, table: &RequirementTable) -> Result<Covered, String> {
-    let rows = (0..table.state.len()).filter(|&row| table.state[row] == State::Covered as u8);
-    rows.map(|row| {
+/// The requirements of a table that ended so, with their tests.
+fn with_state(
+    family: &dyn Family,
+    table: &RequirementTable,
+    state: State,
+) -> impl Iterator<Item = Result<(Slot, (i64, i64)), String>> {
+    let rows = (0..table.state.len()).filter(move |&row| table.state[row] == state as u8);
+    rows.map(move |row| {
         let slot = table.slot(family, row);
         let slot = slot.ok_or_else(|| format!("row {row} names no requirement"))?;
         Ok((slot, (table.test[row], table.test2[row])))
     })
-    .collect()
 }
 
 fn some(names: &[String]) -> String {
@@ -124,27 +155,28 @@ mod tests {
     #[test]
     fn lost_and_new_requirements_are_told_apart_and_counted() {
         let change = CoverageChange {
-            total: 200,
-            then: 100,
-            now: 70,
+            goals: ThenAndNow {
+                total: 200,
+                then: 100,
+                now: 70,
+                proven: 0,
+            },
+            properties: ThenAndNow::default(),
             lost: (0..60).map(|n| format!("a:{n}")).collect(),
             gained: vec!["b:1".into(), "b:2".into(), "b:3".into()],
             refuted: Vec::new(),
             no_longer_refuted: Vec::new(),
             by_other_tests: vec!["c:4".into()],
-            proven: 0,
         };
         let findings = change.findings(false);
         assert_eq!(findings.len(), 2, "{findings:?}");
-        assert!(
-            findings[0].starts_with("60 requirements that were covered are not covered now: a:0; ")
-        );
+        assert!(findings[0].starts_with("60 goals that were covered are not covered now: a:0; "));
         assert!(
             findings[0].ends_with("a:49; and 10 more"),
             "{}",
             findings[0]
         );
-        let gained = "3 requirements that were not covered are covered now: b:1; b:2; b:3";
+        let gained = "3 goals that were not covered are covered now: b:1; b:2; b:3";
         assert_eq!(findings[1], gained);
         assert!(change.findings(true)[2].contains("other tests than claimed: c:4"));
         let data = serde_json::to_value(&change).unwrap();

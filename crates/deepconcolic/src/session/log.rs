@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
-use deepconcolic_campaign::{Campaign, Limits, Passes, Round, Stage, Test};
+use deepconcolic_campaign::{Campaign, Ledger, Limits, Passes, Round, Stage, Test};
 use deepconcolic_criteria::Group;
 use deepconcolic_network::{BitSet, Layer, Point};
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
@@ -16,7 +16,8 @@ use super::closing::{Closing, Suite};
 use super::{Listener, Stopwatch, Timetable};
 use crate::criterion::properties;
 use crate::error::Error;
-use crate::event::{Event, Met, Progress};
+use crate::event::{Event, Progress};
+use crate::gate::Counts;
 use crate::job::Job;
 use crate::oracle::Court;
 use crate::prepare::Prepared;
@@ -189,8 +190,13 @@ impl Log {
         if campaign.suite().len() >= self.judgements.len() + JUDGED {
             self.judge(campaign)?;
         }
-        tell(Event::Progress(self.progress(campaign, round)));
+        self.tell_progress(campaign, round.stage, tell);
         Ok(())
+    }
+
+    /// Where the session is.
+    pub fn tell_progress(&self, campaign: &Campaign, stage: Stage, tell: &mut Listener<'_>) {
+        tell(Event::Progress(self.progress(campaign, stage)));
     }
 
     fn tell_tests(&mut self, campaign: &Campaign, tell: &mut Listener<'_>) {
@@ -223,22 +229,16 @@ impl Log {
         Ok(())
     }
 
-    fn progress(&self, campaign: &Campaign, round: &Round) -> Progress {
-        let ledger = campaign.ledger();
-        let sets = || self.properties.iter();
-        let properties = Met {
-            met: sets()
-                .zip(ledger.uncovered())
-                .map(|(properties, uncovered)| properties.count_without(uncovered))
-                .sum(),
-            total: sets().map(BitSet::count).sum(),
-        };
+    /// How goals and properties stand.
+    pub fn counts(&self, campaign: &Campaign) -> (Counts, Counts) {
+        counts(campaign.ledger(), &self.properties)
+    }
+
+    fn progress(&self, campaign: &Campaign, stage: Stage) -> Progress {
+        let (goals, properties) = self.counts(campaign);
         Progress {
-            stage: round.stage,
-            goals: Met {
-                met: ledger.covered_count().saturating_sub(properties.met),
-                total: ledger.total().saturating_sub(properties.total),
-            },
+            stage,
+            goals,
             properties,
             tests: campaign.suite().len(),
             adversarial: (self.prepared.decision.rule().is_some()).then(|| self.adversarial()),
@@ -249,6 +249,26 @@ impl Log {
                 .map(|end| end.saturating_duration_since(Instant::now())),
         }
     }
+}
+
+/// What a ledger says of goals, and of properties.
+fn counts(ledger: &Ledger, properties: &[BitSet]) -> (Counts, Counts) {
+    let (mut goals, mut of_properties) = (Counts::default(), Counts::default());
+    let groups = ledger.uncovered().iter().zip(ledger.open());
+    for ((uncovered, open), properties) in groups.zip(properties) {
+        // What no test meets and no search works on was proven impossible to meet.
+        let proven = uncovered.without(open);
+        let proven_goals = proven.count_without(properties);
+        goals.impossible += proven_goals;
+        of_properties += Counts {
+            total: properties.count(),
+            met: properties.count_without(uncovered),
+            impossible: proven.count() - proven_goals,
+        };
+    }
+    goals.total = ledger.total().saturating_sub(of_properties.total);
+    goals.met = ledger.covered_count().saturating_sub(of_properties.met);
+    (goals, of_properties)
 }
 
 /// What the end of a run takes that has done nothing yet.

@@ -1,6 +1,6 @@
 //! What a session tells, and in which order.
 
-use deepconcolic::{Event, Progress, Stage};
+use deepconcolic::{Counts, Event, Progress, Stage};
 
 use crate::bed::{in_memory, proving, searching, told};
 
@@ -72,4 +72,25 @@ fn the_same_seed_tells_the_same_but_for_times() {
         job.rng_seed = 1;
         assert_ne!(events, without_times(job));
     }
+}
+
+#[test]
+fn what_is_proven_is_told_as_impossible_and_not_as_open() {
+    let told = told(proving()).into_iter().filter_map(|event| match event {
+        Event::Progress(progress) => Some(progress.goals),
+        _ => None,
+    });
+    let told: Vec<Counts> = told.collect();
+    let mut session = in_memory(proving());
+    session.run(&mut |_| {}).unwrap();
+    let counts = session.counts();
+    assert_eq!(counts, (*told.last().unwrap(), Counts::default()));
+    let ended = session.conclude().unwrap().0;
+    let ended = &ended.summary().requirements;
+    let last = told.last().unwrap();
+    assert!(last.impossible > 0 && last.impossible <= ended.infeasible);
+    assert_eq!((last.total, last.met), (ended.total, ended.covered));
+    assert!(last.open() >= ended.unresolved && last.open() < last.total - last.met);
+    let grows = |pair: &[Counts]| pair[0].impossible <= pair[1].impossible;
+    assert!(told.windows(2).all(grows));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::syntax::{quoted, write_number};
+use super::syntax::{quoted, write_number, write_numbers};
 use super::{
     Activation, Bound, Comparison, Formula, Input, InputBox, Inputs, Linear, Quantifier, Relation,
     Requirement, Var,
@@ -209,14 +209,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uniform(bound) => write_number(f, *bound),
-            Self::PerElement(bounds) => {
-                f.write_str("[")?;
-                for (index, &bound) in bounds.iter().enumerate() {
-                    f.write_str(if index > 0 { ", " } else { "" })?;
-                    write_number(f, bound)?;
-                }
-                f.write_str("]")
-            }
+            Self::PerElement(bounds) => write_numbers(f, bounds),
         }
     }
 }

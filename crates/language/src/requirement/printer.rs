@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::syntax::{
     Binder, Bound, Domain, Each, Expr, ExprKind, Formula, Index, Layer, LayerKind, Members, Neuron,
-    Operation, Sign, Statement, quoted, write_number,
+    Operation, Sign, Statement, quoted, write_number, write_numbers,
 };
 use super::{Activation, Input, Quantifier};
 
@@ -289,14 +289,7 @@ impl Display for Bound {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(bound) => write_number(f, *bound),
-            Self::List(bounds) => {
-                f.write_str("[")?;
-                for (index, &bound) in bounds.iter().enumerate() {
-                    f.write_str(if index > 0 { ", " } else { "" })?;
-                    write_number(f, bound)?;
-                }
-                f.write_str("]")
-            }
+            Self::List(bounds) => write_numbers(f, bounds),
         }
     }
 }

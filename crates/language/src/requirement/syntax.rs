@@ -223,6 +223,16 @@ pub(super) fn quoted(name: &str) -> String {
     text
 }
 
+/// Numbers in brackets, with commas between them.
+pub(super) fn write_numbers(f: &mut fmt::Formatter<'_>, numbers: &[f64]) -> fmt::Result {
+    f.write_str("[")?;
+    for (index, &number) in numbers.iter().enumerate() {
+        f.write_str(if index > 0 { ", " } else { "" })?;
+        write_number(f, number)?;
+    }
+    f.write_str("]")
+}
+
 /// The shortest decimal that reads back as the same number.
 pub(super) fn write_number(f: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result {
     if number == 0.0 || (1e-5..1e16).contains(&number.abs()) {

@@ -5,7 +5,7 @@ use super::envelope;
 use crate::bits;
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Relaxation, Reordered,
-    Scratch,
+    Scratch, shape_of_one,
 };
 use crate::plain::{AffineRow, StraightPart};
 use crate::{Head, Order, Scalar, Shape, vectorised};
@@ -34,14 +34,7 @@ impl<C: Curve> Operator for Elementwise<C> {
     }
 
     fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
-        match inputs {
-            [input] => Ok((*input).clone()),
-            _ => Err(format!(
-                "{} takes one input, not {}",
-                self.kind(),
-                inputs.len()
-            )),
-        }
+        shape_of_one(self.kind(), inputs).cloned()
     }
 
     fn nature(&self, _constant: &[bool]) -> Nature {

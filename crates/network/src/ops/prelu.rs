@@ -10,8 +10,8 @@ use crate::operator::{
 };
 use crate::{Order, Scalar, Shape};
 
-/// `x` where `x >= 0`, else `slope x`. Whoever builds the network must refuse a slope that is not
-/// constant: nothing here can pull a cotangent back to it.
+/// `x` where `x >= 0`, else `slope x`. A slope that is not constant is refused: nothing here can pull a cotangent
+/// back to it.
 #[derive(Clone, Copy, Debug)]
 pub struct PRelu;
 
@@ -33,6 +33,11 @@ impl Operator for PRelu {
 
     fn nature(&self, _constant: &[bool]) -> Nature {
         Nature::PiecewiseLinear
+    }
+
+    fn refusal(&self, constant: &[bool]) -> Option<String> {
+        let is_constant = constant.get(1) == Some(&true);
+        (!is_constant).then(|| "the slope of PRelu must be constant".into())
     }
 
     fn is_activation(&self) -> bool {
@@ -84,8 +89,8 @@ impl<T: Scalar> Evaluate<T> for PRelu {
         _scratch: &mut Scratch<T>,
     ) {
         let (&[(x, _), (shape, Some(slope))], 0) = (call.inputs, input) else {
-            // Model formats refuse a computed slope by name; whoever builds a network by hand hears it here.
-            panic!("the slope of PRelu must be constant");
+            // No network has a computed slope (`refusal`), and nobody asks for derivatives by a constant.
+            return;
         };
         let broadcast = Broadcast::new(x, shape);
         let each = call.output.elements().max(1);
@@ -150,6 +155,7 @@ fn visit<T: Scalar>(boxes: &Boxes<'_, T>, s: usize, mut each: impl FnMut(usize, 
 pub(super) mod tests {
     use super::super::laws::Laws;
     use super::*;
+    use crate::NetworkBuilder;
 
     pub(in crate::ops) fn laws(laws: &mut Laws) {
         let slopes = [0.25, -0.5, 2.0];
@@ -188,5 +194,16 @@ pub(super) mod tests {
             |x: &[usize], slope: &[usize]| PRelu.output_shape(&[&shape(x), &shape(slope)]).is_ok();
         assert!(fits(&[1, 3], &[3]) && fits(&[1, 3], &[1]));
         assert!(!fits(&[1, 1], &[3]) && !fits(&[3], &[1, 3]) && !fits(&[3], &[2]));
+    }
+
+    #[test]
+    fn a_computed_slope_is_refused_when_the_network_is_built() {
+        let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 3]).unwrap());
+        let refused = builder.add(PRelu, &[x, x], "").unwrap_err();
+        assert_eq!(refused, "the slope of PRelu must be constant");
+        let slope = builder
+            .constant(Shape::new([1]).unwrap(), vec![0.5])
+            .unwrap();
+        assert!(builder.add(PRelu, &[x, slope], "").is_ok());
     }
 }

@@ -6,6 +6,7 @@ use super::exponential::{exp, exp_for_single};
 use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
+    shape_of_one,
 };
 use crate::{Head, Order, Scalar, Shape, vectorised};
 
@@ -226,17 +227,14 @@ impl Operator for Softmax {
     }
 
     fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
-        match inputs {
-            [input] if self.axis < input.rank() => Ok((*input).clone()),
-            [input] => Err(format!(
+        let input = shape_of_one(self.kind(), inputs)?;
+        if self.axis < input.rank() {
+            Ok(input.clone())
+        } else {
+            Err(format!(
                 "axis {} is outside a tensor of shape {input}",
                 self.axis
-            )),
-            _ => Err(format!(
-                "{} takes one input, not {}",
-                self.kind(),
-                inputs.len()
-            )),
+            ))
         }
     }
 

@@ -1,6 +1,8 @@
 //! Functions that jump: Floor, Ceil, Round, Sign, and the fraction dropped by a conversion to integers. They run and can be bounded; their derivative is zero.
 
-use crate::operator::{Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch};
+use crate::operator::{
+    Backward, Batch, Boxes, Evaluate, Nature, Operator, Reordered, Scratch, shape_of_one,
+};
 use crate::{Order, Scalar, Shape};
 
 /// A function of one number that is constant between jumps and never falls.
@@ -66,14 +68,7 @@ impl Operator for Step {
     }
 
     fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
-        match inputs {
-            [input] => Ok((*input).clone()),
-            _ => Err(format!(
-                "{} takes one input, not {}",
-                self.kind(),
-                inputs.len()
-            )),
-        }
+        shape_of_one(self.kind(), inputs).cloned()
     }
 
     fn nature(&self, _: &[bool]) -> Nature {

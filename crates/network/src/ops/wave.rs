@@ -5,6 +5,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use super::outward::{down, up};
 use crate::operator::{
     Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Reordered, Scratch,
+    shape_of_one,
 };
 use crate::{Order, Scalar, Shape};
 
@@ -119,14 +120,7 @@ impl Operator for Wave {
     }
 
     fn output_shape(&self, inputs: &[&Shape]) -> Result<Shape, String> {
-        match inputs {
-            [input] => Ok((*input).clone()),
-            _ => Err(format!(
-                "{} takes one input, not {}",
-                self.kind(),
-                inputs.len()
-            )),
-        }
+        shape_of_one(self.kind(), inputs).cloned()
     }
 
     fn nature(&self, _: &[bool]) -> Nature {

@@ -60,7 +60,11 @@ class _Plain:
         self._last = time.monotonic()
         parts = []
         if event.total:
-            parts.append(f"{event.covered} of {event.total} covered")
+            open_goals = event.total - event.covered - event.impossible
+            parts.append(f"{event.covered} of {event.total} covered, {event.impossible} impossible, {open_goals} open")
         if event.properties:
-            parts.append(f"{event.refuted} of {event.properties} properties refuted")
+            open_properties = event.properties - event.refuted - event.proven
+            parts.append(
+                f"{event.refuted} of {event.properties} properties refuted, {event.proven} proven, {open_properties} open"
+            )
         print(f"{event.stage}: {', '.join(parts)}, {event.tests} tests", file=sys.stderr)

@@ -69,10 +69,14 @@ class Progress:
     stage: str
     covered: int
     """Goals that a test covers."""
+    impossible: int
+    """Goals that are proven impossible."""
     total: int
     """All goals: requirements that want a witness."""
     refuted: int
     """Properties that a test refutes."""
+    proven: int
+    """Properties that are proven."""
     properties: int
     """All properties: requirements that want no witness (safety, lipschitz, forall)."""
     tests: int

@@ -27,17 +27,23 @@ class CriterionCoverage:
     definition: str
     """What it requires."""
     total: int
-    """Requirements."""
+    """Goals: requirements that want a witness."""
     covered: int
-    """Those that some sample (or pair) meets."""
-    coverage: float
-    """Their share."""
+    """Goals that some sample (or pair) meets."""
+    coverage: Optional[float]
+    """Their share; None where there are no goals."""
     noise: Optional[float]
-    """The share that as many inputs of uniform noise cover: a figure means little without it."""
+    """The share that as many inputs of uniform noise cover, or refute: a figure means little without it."""
+    properties: int = 0
+    """Properties: requirements that want no witness (safety, lipschitz, forall)."""
+    refuted: int = 0
+    """Properties that some sample (or pair) refutes. The others are not proven: these samples do not refute them."""
+    refutations: list[dict[str, Any]] = field(default_factory=list)
+    """The first refuted properties of a file: ``requirement`` and the ``samples`` that refute it."""
     layers: list[dict[str, Any]] = field(default_factory=list)
-    """Name, total and covered of each layer."""
+    """Name, total and covered (of properties: refuted) of each layer."""
     open: list[str] = field(default_factory=list)
-    """Some requirements that are not met, as many as asked for."""
+    """Some requirements that no sample decides, as many as asked for."""
     notes: list[str] = field(default_factory=list)
     """What to know before believing the figure."""
 
@@ -68,21 +74,33 @@ class Coverage:
         raise KeyError(name)
 
     def passed(self, **least: float) -> bool:
-        """Whether each criterion named reaches at least this share.
+        """Whether each criterion named reaches at least this share. Properties have no such share: see their ``refuted``.
 
         >>> measured = dc.coverage(model, x, y, criteria=["nc"])
         >>> measured.passed(nc=0.95), measured.passed(nc=1.0)
         (True, False)
         """
-        return all(self[name].coverage >= share for name, share in least.items())
+        for name, share in least.items():
+            reached = self[name].coverage
+            if reached is None:
+                raise UsageError(f"{name} has properties and no goals, so that nothing is covered; look at its `refuted`")
+            if reached < share:
+                return False
+        return True
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A row a criterion and layer. Needs pandas."""
+        """A row a criterion and layer: goals have ``covered``, properties ``refuted``. Needs pandas."""
         from ._tables import frame
 
         return frame(
             [
-                {"criterion": criterion.name, "layer": layer["name"], "total": layer["total"], "covered": layer["covered"]}
+                {
+                    "criterion": criterion.name,
+                    "layer": layer["name"],
+                    "total": layer["total"],
+                    "covered": 0 if criterion.properties else layer["covered"],
+                    "refuted": layer["covered"] if criterion.properties else 0,
+                }
                 for criterion in self.criteria
                 for layer in criterion.layers
             ]
@@ -169,35 +187,33 @@ def coverage(
     return _of_report(report)
 
 
+def _counted(found: dict[str, Any], name: str, definition: str, goals: bool) -> CriterionCoverage:
+    """Goals and properties apart; ``goals`` says whether ``total`` and ``covered`` are of goals."""
+    properties = found.get("properties", {})
+    return CriterionCoverage(
+        name=name,
+        definition=definition,
+        total=found["total"] if goals else 0,
+        covered=found["covered"] if goals else 0,
+        coverage=found.get("coverage"),
+        noise=found.get("noise"),
+        properties=properties.get("total", 0),
+        refuted=properties.get("refuted", 0),
+        refutations=found.get("refuted", []),
+        layers=found.get("layers", []),
+        open=found.get("open", []),
+        notes=found.get("notes", []),
+    )
+
+
 def _of_report(report: dict[str, Any]) -> Coverage:
-    measured = [
-        CriterionCoverage(
-            name=found["name"],
-            definition=found["definition"],
-            total=found["total"],
-            covered=found["covered"],
-            coverage=found["coverage"],
-            noise=found.get("noise"),
-            layers=found["layers"],
-            open=found.get("open", []),
-            notes=found.get("notes", []),
-        )
-        for found in report["criteria"]
-    ]
+    measured = []
+    for found in report["criteria"]:
+        goals = "properties" not in found
+        measured.append(_counted(found, found["name"], found["definition"], goals))
     own = report.get("requirements")
     if own is not None:
-        measured.append(
-            CriterionCoverage(
-                name="requirements",
-                definition="requirements of a file",
-                total=own["total"],
-                covered=own["covered"],
-                coverage=own["coverage"],
-                noise=None,
-                open=own.get("open", []),
-                notes=own.get("notes", []),
-            )
-        )
+        measured.append(_counted(own, "requirements", "requirements of a file", True))
     return Coverage(
         criteria=measured,
         samples=report["samples"],

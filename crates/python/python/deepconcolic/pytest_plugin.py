@@ -178,11 +178,14 @@ def _again(run: "Run") -> str:
 
 
 def _too_little(run: "Run", share: float) -> str:
-    possible = run.total - run.infeasible
+    some = run.properties
+    covered = run.covered - some["refuted"]
+    possible = run.total - some["total"] - (run.infeasible - some["proven"])
+    unresolved = run.unresolved - some["open"]
     return "\n".join(
         [
-            f"{run.criterion}: {run.covered} of {possible} possible requirements are covered, "
-            f"{100 * run.feasible_coverage:.2f} %, and {100 * share:.2f} % are required ({run.unresolved} unresolved; "
+            f"{run.criterion}: {covered} of {possible} possible goals are covered, "
+            f"{100 * run.feasible_coverage:.2f} %, and {100 * share:.2f} % are required ({unresolved} unresolved; "
             f"stopped: {run.stop})",
             _again(run),
         ]

@@ -1,7 +1,8 @@
 //! Requirements that are counted apart in one report: several criteria over one suite, or the goals and the properties of
 //! one file. No bar and no share mixes them.
 
-use deepconcolic_record::{LayerSummary, PropertySummary};
+use deepconcolic::{Polarity, Table};
+use deepconcolic_record::{CriterionSummary, LayerSummary};
 use maud::{Markup, html};
 
 use super::number::{count, percent};
@@ -15,11 +16,20 @@ pub const GOAL: [&str; 3] = ["covered", "impossible", "open"];
 pub const PROPERTY: [&str; 3] = ["refuted", "proven", "open"];
 
 /// Requirements that are counted together.
-struct Account {
-    /// The criterion; none where its one row says all.
-    criterion: Option<String>,
-    is_property: bool,
-    rows: Vec<LayerSummary>,
+pub struct Account {
+    /// The criterion; none where there is one alone.
+    pub criterion: Option<String>,
+    /// Whether they are properties.
+    pub is_property: bool,
+    /// Layer by layer.
+    pub rows: Vec<LayerSummary>,
+}
+
+impl Account {
+    /// The words for met, impossible and open.
+    pub fn words(&self) -> [&'static str; 3] {
+        if self.is_property { PROPERTY } else { GOAL }
+    }
 }
 
 /// Whether there is more than one account.
@@ -27,54 +37,30 @@ pub fn are_several(view: &View) -> bool {
     !view.run.summary.criteria.is_empty() || view.is_mixed()
 }
 
-fn accounts(view: &View) -> Vec<Account> {
+/// All of them: of each criterion, of the goals and the properties of a file, or the one there is.
+pub fn accounts(view: &View) -> Vec<Account> {
     let summary = &view.run.summary;
-    match summary.properties {
-        Some(properties) if summary.criteria.is_empty() => of_file(view, properties).into(),
-        _ => (summary.criteria.iter())
-            .map(|criterion| Account {
-                criterion: Some(criterion.criterion.clone()),
-                is_property: criterion.properties.is_some(),
-                rows: criterion.layers.clone(),
-            })
-            .collect(),
-    }
-}
-
-/// Goals and properties of a file.
-fn of_file(view: &View, properties: PropertySummary) -> [Account; 2] {
-    let all = &view.run.summary.requirements;
-    let account =
-        |name: &str, is_property, [total, covered, infeasible, unresolved]: [usize; 4]| {
-            let row = LayerSummary {
-                name: name.into(),
-                total,
-                covered,
-                infeasible,
-                unresolved,
-            };
-            Account {
-                criterion: None,
-                is_property,
-                rows: vec![row],
-            }
+    if !summary.criteria.is_empty() {
+        let of_criterion = |criterion: &CriterionSummary| Account {
+            criterion: Some(criterion.criterion.clone()),
+            is_property: criterion.properties.is_some(),
+            rows: criterion.layers.clone(),
         };
-    let PropertySummary {
-        total,
-        refuted,
-        proven,
-        open,
-    } = properties;
-    let goals = [
-        all.total.saturating_sub(total),
-        all.covered.saturating_sub(refuted),
-        all.infeasible.saturating_sub(proven),
-        all.unresolved.saturating_sub(open),
-    ];
-    [
-        account("goals", false, goals),
-        account("properties", true, [total, refuted, proven, open]),
-    ]
+        return summary.criteria.iter().map(of_criterion).collect();
+    }
+    let tables = Table::of_run(summary);
+    let mixed = tables.len() > 1;
+    let of_table = |table: Table| Account {
+        criterion: None,
+        is_property: table.polarity == Polarity::Property,
+        rows: if mixed {
+            let name = table.noun(mixed).into();
+            vec![LayerSummary { name, ..table.all }]
+        } else {
+            table.layers
+        },
+    };
+    tables.into_iter().map(of_table).collect()
 }
 
 /// The page of a layer, if it has one.
@@ -106,14 +92,13 @@ pub fn section(view: &View, links: &Links<'_>) -> Markup {
 }
 
 /// Whether an account asks for the largest ratios, of which none is refuted or proven: their bounds say it all.
-fn looks_for_largest(view: &View, account: &Account) -> bool {
+pub fn looks_for_largest(view: &View, account: &Account) -> bool {
     let is_of_slopes = |name: &String| view.is_of_slopes(name);
     view.looks_for_largest() && account.criterion.as_ref().is_some_and(is_of_slopes)
 }
 
 fn bar(view: &View, account: &Account, row: &LayerSummary, links: &Links<'_>) -> Bar {
-    let names = if account.is_property { PROPERTY } else { GOAL };
-    let counts = bar_words(row.covered, row.infeasible, row.unresolved, names);
+    let counts = bar_words(row.covered, row.infeasible, row.unresolved, account.words());
     Bar {
         name: row.name.clone(),
         link: page_of(view, &row.name, links),
@@ -131,7 +116,7 @@ fn bar(view: &View, account: &Account, row: &LayerSummary, links: &Links<'_>) ->
 }
 
 /// What is covered of what is not proven impossible; properties have no such share.
-fn share(account: &Account, row: &LayerSummary) -> Option<String> {
+pub fn share(account: &Account, row: &LayerSummary) -> Option<String> {
     let feasible = row.total.saturating_sub(row.infeasible);
     (!account.is_property).then(|| percent(row.covered, feasible))
 }

@@ -1,8 +1,9 @@
 //! What a build server is told, case by case: the requirements, one by one or a layer at a time where they are too many;
 //! gates; adversarial inputs. Forms of it are `junit.rs` and `sarif.rs`.
 
-use deepconcolic_record::{CriterionSummary, LayerSummary};
+use deepconcolic_record::LayerSummary;
 
+use super::accounts::{Account, accounts};
 use super::index::words_of;
 use super::number::{count, percent, short};
 use super::view::{Named, Verdict, View};
@@ -40,21 +41,14 @@ pub const ADVERSARIAL: &str = "adversarial";
 pub fn cases(view: &View) -> Vec<Case> {
     let named = view.named.iter();
     let mut cases: Vec<Case> = named.map(|named| requirement(view, named)).collect();
-    let criteria = &view.run.summary.criteria;
-    if criteria.is_empty() && cases.is_empty() {
-        let (class, is_property) = (&view.run.summary.criterion, view.is_property());
-        let layers = view.layers.iter();
-        cases.extend(layers.map(|l| layer(view, class, is_property, &l.summary)));
-    }
     // Pairs of neurons have no cases of their own, and of many requirements only those with names have.
-    let by_layer = |c: &&CriterionSummary| {
+    let by_layer = |account: &&Account| {
         let mut named = view.named.iter();
-        !named.any(|named| named.criterion.as_deref() == Some(c.criterion.as_str()))
+        !named.any(|named| named.criterion == account.criterion)
     };
-    for criterion in criteria.iter().filter(by_layer) {
-        let (class, is_property) = (&criterion.criterion, criterion.properties.is_some());
-        let layers = criterion.layers.iter();
-        cases.extend(layers.map(|l| layer(view, class, is_property, l)));
+    for account in accounts(view).iter().filter(by_layer) {
+        let rows = account.rows.iter();
+        cases.extend(rows.map(|row| layer(view, account, row)));
     }
     cases.extend(gates(view));
     cases.extend(adversarial(view));
@@ -90,22 +84,27 @@ fn requirement(view: &View, named: &Named) -> Case {
 }
 
 /// A layer passes where nothing is open, and nothing refuted.
-fn layer(view: &View, criterion: &str, is_property: bool, s: &LayerSummary) -> Case {
-    let outcome = match (is_property, s.covered, s.unresolved) {
+fn layer(view: &View, account: &Account, s: &LayerSummary) -> Case {
+    let outcome = match (account.is_property, s.covered, s.unresolved) {
         (true, refuted, _) if refuted > 0 => Outcome::Failed(format!(
             "{} refuted\n{}",
             count(refuted),
             reproduction(view)
         )),
         (_, _, 0) => Outcome::Passed,
-        (_, covered, open) => Outcome::Skipped(format!(
+        (true, _, open) => Outcome::Skipped(format!(
+            "{} proven, {} open",
+            count(s.infeasible),
+            count(open)
+        )),
+        (false, covered, open) => Outcome::Skipped(format!(
             "{} covered of what is not proven impossible, {} open",
             percent(covered, s.total.saturating_sub(s.infeasible)),
             count(open)
         )),
     };
     Case {
-        class: criterion.to_owned(),
+        class: (account.criterion.clone()).unwrap_or_else(|| view.run.summary.criterion.clone()),
         name: format!("{} ({} requirements)", s.name, s.total),
         outcome,
     }

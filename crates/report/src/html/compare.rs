@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use deepconcolic::State;
+use deepconcolic::{Polarity, State};
+use deepconcolic_record::LayerSummary;
 use maud::{Markup, html};
 
-use super::number::{count, percent, short};
+use super::accounts::{self, Account};
+use super::number::{count, short};
 use super::page::Page;
 use super::view::View;
 use super::words;
@@ -77,53 +79,72 @@ fn settings(view: &View, other: &View) -> Markup {
 }
 
 fn layers(view: &View, other: &View) -> Markup {
-    let before = |name: &str| other.layers.iter().find(|layer| layer.summary.name == name);
-    let difference = |now: usize, before: usize| match now as i64 - before as i64 {
-        0 => "0".to_owned(),
-        n => format!("{n:+}"),
-    };
     let adversarial = |view: &View| view.run.summary.adversarial.map_or(0, |a| a.count);
     let nearest = |view: &View| {
         view.adversarial
             .first()
             .map_or_else(|| "none".into(), |a| short(a.distance))
     };
+    let (now, before) = (accounts::accounts(view), accounts::accounts(other));
     html! {
         section {
             h2 { "Layers" }
-            div class="scroll" {
-                table class="sortable numbers" {
-                    thead { tr {
-                        th scope="col" { "layer" } th scope="col" { "before" } th scope="col" { "now" }
-                        th scope="col" { "covered" } th scope="col" { "impossible" } th scope="col" { "open" }
-                    } }
-                    tbody {
-                        @for layer in &view.layers {
-                            @let s = &layer.summary;
-                            tr {
-                                th scope="row" { (s.name) }
-                                @match before(&s.name) {
-                                    Some(known) => {
-                                        @let b = &known.summary;
-                                        td { (percent(b.covered, b.total.saturating_sub(b.infeasible))) }
-                                        td { (percent(s.covered, s.total.saturating_sub(s.infeasible))) }
-                                        td { (difference(s.covered, b.covered)) }
-                                        td { (difference(s.infeasible, b.infeasible)) }
-                                        td { (difference(s.unresolved, b.unresolved)) }
-                                    },
-                                    None => {
-                                        td { "–" }
-                                        td { (percent(s.covered, s.total.saturating_sub(s.infeasible))) }
-                                        td { "–" } td { "–" } td { "–" }
-                                    },
-                                }
-                            }
+            @for account in now.iter().filter(|account| !account.rows.is_empty()) {
+                div class="scroll" { (account_table(account, &before)) }
+            }
+            p { "Adversarial inputs: " (count(adversarial(other))) " before, " (count(adversarial(view))) " now; the nearest " (nearest(other)) " before, " (nearest(view)) " now." }
+        }
+    }
+}
+
+/// The rows of an account beside those of the same account before; shares are of goals alone.
+fn account_table(account: &Account, before: &[Account]) -> Markup {
+    let is_same = |known: &&Account| {
+        known.criterion == account.criterion && known.is_property == account.is_property
+    };
+    let known = before.iter().find(is_same);
+    let row_before = |name: &str| known?.rows.iter().find(|row| row.name == name);
+    let shares: &[&str] = if account.is_property {
+        &[]
+    } else {
+        &["before", "now"]
+    };
+    html! {
+        table class="sortable numbers" {
+            thead { tr {
+                th scope="col" { (account.criterion.as_deref().unwrap_or("layer")) }
+                @for name in shares.iter().copied().chain(account.words()) { th scope="col" { (name) } }
+            } }
+            tbody {
+                @for row in &account.rows {
+                    @let was = row_before(&row.name);
+                    tr {
+                        th scope="row" { (row.name) }
+                        @if !account.is_property {
+                            td { (was.and_then(|was| accounts::share(account, was)).unwrap_or_else(|| "–".into())) }
+                            td { (accounts::share(account, row).unwrap_or_default()) }
+                        }
+                        @for count in COUNTS {
+                            td { (was.map_or_else(|| "–".into(), |was| difference(count(row), count(was)))) }
                         }
                     }
                 }
             }
-            p { "Adversarial inputs: " (count(adversarial(other))) " before, " (count(adversarial(view))) " now; the nearest " (nearest(other)) " before, " (nearest(view)) " now." }
         }
+    }
+}
+
+/// What is counted of a row: met, impossible, open.
+const COUNTS: [fn(&LayerSummary) -> usize; 3] = [
+    |row| row.covered,
+    |row| row.infeasible,
+    |row| row.unresolved,
+];
+
+fn difference(now: usize, before: usize) -> String {
+    match now as i64 - before as i64 {
+        0 => "0".to_owned(),
+        n => format!("{n:+}"),
     }
 }
 
@@ -136,11 +157,18 @@ fn requirements(view: &View, other: &View) -> Markup {
     if !comparable {
         return html! { p class="small" { "Requirements are not compared one by one: the two runs do not have the same ones in the same rows." } };
     }
-    let word = |state: u8| match State::from_number(state) {
-        Some(State::Covered) => super::index::names(view)[0],
-        Some(State::Infeasible) => super::index::names(view)[1],
-        Some(State::Unresolved) => super::index::names(view)[2],
-        Some(State::NotRequired) | None => "not required",
+    let word = |row: usize, state: u8| {
+        let [met, impossible, open] = match view.polarity_of_row(row) {
+            Some(Polarity::Goal) => accounts::GOAL,
+            Some(Polarity::Property) => accounts::PROPERTY,
+            None => ["met", "impossible to meet", "open"],
+        };
+        match State::from_number(state) {
+            Some(State::Covered) => met,
+            Some(State::Infeasible) => impossible,
+            Some(State::Unresolved) => open,
+            Some(State::NotRequired) | None => "not required",
+        }
     };
     let (now_states, before_states) = (&now.requirements.state, &before.requirements.state);
     let changed: Vec<usize> = (0..now_states.len())
@@ -158,7 +186,7 @@ fn requirements(view: &View, other: &View) -> Markup {
                         thead { tr { th scope="col" { "requirement" } th scope="col" { "before" } th scope="col" { "now" } } }
                         tbody {
                             @for &row in changed.iter().take(LISTED) {
-                                tr { th scope="row" { (name(view, row)) } td { (word(before_states[row])) } td { (word(now_states[row])) } }
+                                tr { th scope="row" { (name(view, row)) } td { (word(row, before_states[row])) } td { (word(row, now_states[row])) } }
                             }
                         }
                     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use deepconcolic::Table;
 use maud::{Markup, html};
 
 use super::accounts::{self, GOAL, PROPERTY};
@@ -177,20 +178,16 @@ fn layers(view: &View, links: &Links<'_>) -> Markup {
     }
 }
 
-/// The words for met, impossible and open.
-pub fn names(view: &View) -> [&'static str; 3] {
-    match (view.is_mixed(), view.is_property()) {
-        (true, _) => ["covered or refuted", "impossible or proven", "open"],
-        (false, true) => PROPERTY,
-        (false, false) => GOAL,
-    }
+/// The words for met, impossible and open, where requirements are all of one kind.
+fn names(view: &View) -> [&'static str; 3] {
+    if view.is_property() { PROPERTY } else { GOAL }
 }
 
 fn bar(view: &View, layer: &Layer, links: &Links<'_>, names: [&str; 3]) -> Bar {
     let s = &layer.summary;
     let feasible = s.total.saturating_sub(s.infeasible);
     let counts = bar_words(s.covered, s.infeasible, s.unresolved, names);
-    let words = if view.is_property() || view.is_mixed() {
+    let words = if view.is_property() {
         counts
     } else {
         format!("{} · {counts}", percent(s.covered, feasible))
@@ -259,8 +256,10 @@ fn table(view: &View, links: &Links<'_>) -> Markup {
             @if several || !view.is_property() {
                 p class="small" { "Coverage is of what is not proven impossible." }
             }
-            @if total.fragile > 0 {
-                p class="small" { (count(total.fragile)) " of the " (names(view)[0]) " ones only within the margin of rounding (fragile)." }
+            @for table in Table::of_run(&view.run.summary) {
+                @if table.fragile > 0 {
+                    p class="small" { (count(table.fragile)) " of the " (table.polarity.met()) " ones only within the margin of rounding (fragile)." }
+                }
             }
             @if !view.named.is_empty() && links.page("requirements").is_some() {
                 p { a href=[links.page("requirements")] {

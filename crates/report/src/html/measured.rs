@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use deepconcolic::{CoverageReport, Error};
+use deepconcolic::{CoverageReport, Error, PropertySummary};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use super::files::Files;
-use super::number::{count, percent, share};
+use super::number::{count, percent, plural, share};
 use super::page::{Page, SCRIPT, STYLE, command, whole};
 use super::run::line;
 use super::summary_md::cell;
@@ -53,6 +53,7 @@ struct Criterion {
     definition: String,
     total: usize,
     covered: usize,
+    properties: Option<PropertySummary>,
     noise: Option<f64>,
     layers: Vec<Layer>,
     #[serde(default)]
@@ -73,8 +74,17 @@ struct Requirements {
     file: String,
     total: usize,
     covered: usize,
+    properties: Option<PropertySummary>,
     #[serde(default)]
     open: Vec<String>,
+    #[serde(default)]
+    refuted: Vec<Refuted>,
+}
+
+#[derive(Deserialize)]
+struct Refuted {
+    requirement: String,
+    samples: Vec<usize>,
 }
 
 /// The file of a measurement, for a folder that [`write`](super::write) then makes the pages of.
@@ -164,7 +174,13 @@ fn figures(coverage: &Coverage) -> Markup {
         @if let Some(requirements) = &coverage.requirements {
             section {
                 h2 { (requirements.file) }
-                p { (count(requirements.covered)) " of " (count(requirements.total)) " requirements are met by the data (" (percent(requirements.covered, requirements.total)) ")." }
+                @if requirements.total > 0 {
+                    p { (count(requirements.covered)) " of " (plural(requirements.total, "goal is", "goals are")) " covered by the data (" (percent(requirements.covered, requirements.total)) ")." }
+                }
+                @if let Some(properties) = &requirements.properties { p { "Of " (refuted(properties)) "." } }
+                @if !requirements.refuted.is_empty() {
+                    ul { @for refuted in &requirements.refuted { li { (refuted.requirement) ": refuted by " (samples(&refuted.samples)) } } }
+                }
                 (open(&requirements.open))
             }
         }
@@ -172,27 +188,68 @@ fn figures(coverage: &Coverage) -> Markup {
     }
 }
 
-fn headline(coverage: &Coverage) -> String {
+/// Goals, those that are covered, and properties.
+type Counts = (usize, usize, Option<PropertySummary>);
+
+/// Of every criterion and of the file, by name.
+fn accounts(coverage: &Coverage) -> Vec<(&str, Counts)> {
     let criteria = coverage.criteria.iter().map(|criterion| {
-        format!(
-            "{} of {}",
-            percent(criterion.covered, criterion.total),
-            criterion.name
-        )
+        let (goals, covered) = match criterion.properties {
+            Some(_) => (0, 0),
+            None => (criterion.total, criterion.covered),
+        };
+        (&*criterion.name, (goals, covered, criterion.properties))
     });
-    let file = coverage
-        .requirements
-        .iter()
-        .map(|r| format!("{} of {}", percent(r.covered, r.total), r.file));
-    let parts: Vec<String> = criteria.chain(file).collect();
+    let file = coverage.requirements.iter();
+    let file = file.map(|r| (&*r.file, (r.total, r.covered, r.properties)));
+    criteria.chain(file).collect()
+}
+
+fn headline(coverage: &Coverage) -> String {
+    let (mut covered, mut sentences) = (Vec::new(), Vec::new());
+    for (name, (goals, met, properties)) in accounts(coverage) {
+        if goals > 0 {
+            covered.push(format!("{} of {name}", percent(met, goals)));
+        }
+        sentences.extend(properties.map(|some| format!("{name}: of {}.", refuted(&some))));
+    }
+    let samples = count(coverage.samples);
+    if !covered.is_empty() {
+        sentences.insert(
+            0,
+            format!("{samples} samples cover {}.", covered.join(", ")),
+        );
+    }
+    sentences.join(" ")
+}
+
+/// What data say of properties: they can refute, and prove nothing.
+fn refuted(properties: &PropertySummary) -> String {
     format!(
-        "{} samples cover {}.",
-        count(coverage.samples),
-        parts.join(", ")
+        "{} the data refute {} and do not refute {} (open)",
+        plural(properties.total, "property", "properties"),
+        count(properties.refuted),
+        count(properties.open)
     )
 }
 
+fn samples(numbers: &[usize]) -> String {
+    let names: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    let what = if numbers.len() == 1 {
+        "sample"
+    } else {
+        "samples"
+    };
+    format!("{what} {}", names.join(" and "))
+}
+
 fn of_criterion(criterion: &Criterion) -> Markup {
+    let is_property = criterion.properties.is_some();
+    let meaning = if is_property {
+        Meaning::Property
+    } else {
+        Meaning::Goal
+    };
     let shown: Vec<Bar> = criterion
         .layers
         .iter()
@@ -207,11 +264,15 @@ fn of_criterion(criterion: &Criterion) -> Markup {
                 open,
                 random: None,
                 data: None,
-                words: format!(
-                    "{} · {}",
-                    percent(layer.covered, layer.total),
-                    bar_words(layer.covered, 0, open, ["covered", "", "not covered"])
-                ),
+                words: if is_property {
+                    bar_words(layer.covered, 0, open, ["refuted", "", "open"])
+                } else {
+                    format!(
+                        "{} · {}",
+                        percent(layer.covered, layer.total),
+                        bar_words(layer.covered, 0, open, ["covered", "", "not covered"])
+                    )
+                },
             }
         })
         .collect();
@@ -219,11 +280,18 @@ fn of_criterion(criterion: &Criterion) -> Markup {
         section {
             h2 { (criterion.name) }
             p { (criterion.definition) }
-            (bars(&shown, Meaning::Goal))
+            (bars(&shown, meaning))
             p class="key" {
-                span { i class="mark met" {} " covered by the data" }
-                span { i class="mark open" {} " not covered" }
-                @if let Some(noise) = criterion.noise { span { "as many inputs of noise: " (share(noise)) } }
+                @if is_property {
+                    span { i class="mark bad" {} " refuted by the data" }
+                    span { i class="mark open" {} " not refuted by the data, which proves nothing" }
+                } @else {
+                    span { i class="mark met" {} " covered by the data" }
+                    span { i class="mark open" {} " not covered" }
+                }
+                @if let Some(noise) = criterion.noise {
+                    span { "as many inputs of noise" @if is_property { " refute" } ": " (share(noise)) }
+                }
             }
             @for note in &criterion.notes { p class="small" { (note) } }
             (open(&criterion.open))
@@ -240,19 +308,27 @@ fn open(names: &[String]) -> Markup {
 }
 
 fn summary(coverage: &Coverage) -> String {
-    let mut text = format!(
-        "### Coverage of data\n\n{}\n\n| criterion | required | covered | coverage |\n|---|---:|---:|---:|\n",
-        cell(&headline(coverage))
-    );
-    for criterion in &coverage.criteria {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            cell(&criterion.name),
-            count(criterion.total),
-            count(criterion.covered),
-            percent(criterion.covered, criterion.total)
-        );
+    let mut text = format!("### Coverage of data\n\n{}\n", cell(&headline(coverage)));
+    let (mut goals, mut properties) = (String::new(), String::new());
+    for (name, (total, covered, some)) in accounts(coverage) {
+        let name = cell(name);
+        if total > 0 {
+            let (all, met) = (count(total), count(covered));
+            let share = percent(covered, total);
+            let _ = writeln!(goals, "| {name} | {all} | {met} | {share} |");
+        }
+        if let Some(some) = some {
+            let (all, met, open) = (count(some.total), count(some.refuted), count(some.open));
+            let _ = writeln!(properties, "| {name} | {all} | {met} | {open} |");
+        }
+    }
+    for (heading, rows) in [
+        ("| goals | required | covered | coverage |", goals),
+        ("| properties | required | refuted | open |", properties),
+    ] {
+        if !rows.is_empty() {
+            let _ = write!(text, "\n{heading}\n|---|---:|---:|---:|\n{rows}");
+        }
     }
     text
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use deepconcolic::{Error, SavedRun};
+use deepconcolic::{Error, Polarity, SavedRun, Table};
+use deepconcolic_record::LayerSummary;
 use maud::html;
 
 use super::files::Files;
@@ -12,6 +13,11 @@ use super::number::{count, percent, short};
 use super::page::{Page, SCRIPT, STYLE, whole};
 use super::view::View;
 use super::{index, words};
+
+/// Columns of what wants a witness.
+const GOALS: [&str; 5] = ["goals", "covered", "impossible", "open", "coverage"];
+/// Columns of what wants none.
+const PROPERTIES: [&str; 4] = ["properties", "refuted", "proven", "open"];
 
 /// Most runs of an index.
 const RUNS: usize = 500;
@@ -60,22 +66,17 @@ fn page(runs: &[(String, View)]) -> Page {
                 table class="sortable" {
                     thead { tr {
                         th scope="col" { "folder" } th scope="col" { "model" } th scope="col" { "criterion" }
-                        th scope="col" { "required" } th scope="col" { "met" } th scope="col" { "impossible or proven" } th scope="col" { "open" }
-                        th scope="col" { "coverage" } th scope="col" { "adversarial" } th scope="col" { "nearest" }
+                        @for name in GOALS.iter().chain(&PROPERTIES) { th scope="col" { (name) } }
+                        th scope="col" { "adversarial" } th scope="col" { "nearest" }
                     } }
                     tbody {
                         @for (name, view) in runs {
                             @let s = &view.run.summary;
-                            @let r = &s.requirements;
                             tr {
                                 th scope="row" { a href=(format!("{}/index.html", address(name))) { (name) } }
                                 td { (index::model(view)) }
                                 td { (s.criterion) }
-                                td class="number" { (count(r.total)) }
-                                td class="number" { (count(r.covered)) }
-                                td class="number" { (count(r.infeasible)) }
-                                td class="number" { (count(r.unresolved)) }
-                                td class="number" { @if view.is_property() || view.is_mixed() { "–" } @else { (percent(r.covered, r.total.saturating_sub(r.infeasible))) } }
+                                @for cell in counts(view) { td class="number" { (cell) } }
                                 td class="number" { @match s.adversarial { Some(a) => (count(a.count)), None => "–" } }
                                 td class="number" { @match view.adversarial.first() { Some(a) => (short(a.distance)), None => "–" } }
                             }
@@ -91,6 +92,31 @@ fn page(runs: &[(String, View)]) -> Page {
             }
         },
     }
+}
+
+/// What a run came to: goals, then properties; a dash where it has none of them.
+fn counts(view: &View) -> Vec<String> {
+    let tables = Table::of_run(&view.run.summary);
+    let of = |polarity: Polarity| {
+        let mut tables = tables.iter();
+        tables.find(|table| table.polarity == polarity && table.all.total > 0)
+    };
+    let cells = |all: &LayerSummary| {
+        let counts = [all.total, all.covered, all.infeasible, all.unresolved];
+        counts.map(count).to_vec()
+    };
+    let none = |columns: usize| vec!["–".to_owned(); columns];
+    let goals = of(Polarity::Goal).map_or_else(
+        || none(GOALS.len()),
+        |goals| {
+            let feasible = goals.all.total.saturating_sub(goals.all.infeasible);
+            let share = percent(goals.all.covered, feasible);
+            [cells(&goals.all), vec![share]].concat()
+        },
+    );
+    let properties = of(Polarity::Property);
+    let properties = properties.map_or_else(|| none(PROPERTIES.len()), |some| cells(&some.all));
+    [goals, properties].concat()
 }
 
 /// The name of a folder as a part of an address.

@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::index::{model, names, words_of};
-use super::number::{count, percent, short};
+use deepconcolic_record::LayerSummary;
+
+use super::accounts::{self, Account};
+use super::index::{model, words_of};
+use super::number::{count, short};
 use super::view::View;
 use super::words;
 
 /// Adversarial inputs that are listed.
 const LISTED: usize = 5;
-/// Layers that are listed.
+/// Rows of a table that are listed.
 const LAYERS: usize = 30;
 
 /// The whole file. Writing to a string cannot fail.
@@ -47,44 +50,60 @@ pub fn text(view: &View) -> String {
     text
 }
 
+/// A table of each kind of requirements: goals have a share, properties have none.
 fn layers(text: &mut String, view: &View) {
-    let [met, impossible, open] = names(view);
-    let share = if view.is_property() || view.is_mixed() {
-        ""
-    } else {
-        " coverage |"
+    let several = accounts::are_several(view);
+    let accounts = accounts::accounts(view);
+    for is_property in [false, true] {
+        let meant = accounts.iter().filter(|account| {
+            let says_nothing = several && accounts::looks_for_largest(view, account);
+            account.is_property == is_property && !says_nothing
+        });
+        let rows: Vec<(&Account, &LayerSummary)> = meant
+            .flat_map(|account| account.rows.iter().map(move |row| (account, row)))
+            .collect();
+        let heading = match (several, is_property) {
+            (false, _) => "layer",
+            (true, false) => "goals",
+            (true, true) => "properties",
+        };
+        table(text, heading, &rows);
+    }
+}
+
+fn table(text: &mut String, heading: &str, rows: &[(&Account, &LayerSummary)]) {
+    let Some((first, _)) = rows.first() else {
+        return;
     };
-    let rule = if view.is_property() || view.is_mixed() {
-        ""
+    let [met, impossible, open] = first.words();
+    let (share, rule) = if first.is_property {
+        ("", "")
     } else {
-        "---:|"
+        (" coverage |", "---:|")
     };
     let _ = writeln!(
         text,
-        "| layer | required | {met} | {impossible} | {open} |{share}\n|---|---:|---:|---:|---:|{rule}"
+        "| {heading} | required | {met} | {impossible} | {open} |{share}\n|---|---:|---:|---:|---:|{rule}"
     );
-    for layer in view.layers.iter().take(LAYERS) {
-        let s = &layer.summary;
-        let share = if view.is_property() || view.is_mixed() {
-            String::new()
-        } else {
-            format!(
-                " {} |",
-                percent(s.covered, s.total.saturating_sub(s.infeasible))
-            )
+    for (account, row) in rows.iter().take(LAYERS) {
+        let name = match &account.criterion {
+            Some(criterion) => format!("{criterion} {}", row.name),
+            None => row.name.clone(),
         };
+        let share = accounts::share(account, row);
+        let share = share.map_or_else(String::new, |share| format!(" {share} |"));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |{share}",
-            cell(&s.name),
-            count(s.total),
-            count(s.covered),
-            count(s.infeasible),
-            count(s.unresolved)
+            cell(&name),
+            count(row.total),
+            count(row.covered),
+            count(row.infeasible),
+            count(row.unresolved)
         );
     }
-    if view.layers.len() > LAYERS {
-        let _ = writeln!(text, "\n{} more layers.", count(view.layers.len() - LAYERS));
+    if rows.len() > LAYERS {
+        let _ = writeln!(text, "\n{} more.", count(rows.len() - LAYERS));
     }
     text.push('\n');
 }

@@ -1,9 +1,10 @@
 //! What is said of a run in sentences, on its pages and in `summary.md`: no wider than what was checked.
 
+use deepconcolic::{Polarity, Table};
 use deepconcolic_record::Spread;
 
 use super::number::{count, percent, plural, share, short};
-use super::view::{Verdict, View};
+use super::view::View;
 
 /// What requirements of a criterion are about, and what was done to those that are covered.
 const CRITERIA: &[(&str, &str, &str)] = &[
@@ -73,7 +74,7 @@ pub fn headline(view: &View) -> String {
     }
     let found = match (&*view.run.summary.lipschitz, view.is_property()) {
         ([], false) => goals(view),
-        ([], true) => regions(view),
+        ([], true) => written(view).unwrap_or_else(|| regions(view)),
         _ => format!("{}.", slopes(view)),
     };
     format!("{}, {found} {}", place(view), adversarial(view))
@@ -146,34 +147,29 @@ fn goals(view: &View) -> String {
 
 /// Of a file, goals and properties are counted apart; none where all are goals.
 fn written(view: &View) -> Option<String> {
-    let number = |verdict: Verdict| view.named.iter().filter(|n| n.verdict == verdict).count();
     view.run.settings.requirements.as_ref()?;
-    let has_properties = view.run.summary.rows.iter().any(|group| {
-        let mut asked = group.asked.iter();
-        asked.any(|asked| asked.property)
-    });
-    if !has_properties || view.named.len() != view.run.summary.requirements.total {
+    let tables = Table::of_run(&view.run.summary);
+    let is_property = |table: &Table| table.polarity == Polarity::Property;
+    if !tables.iter().any(is_property) {
         return None;
     }
-    let goals = view
-        .named
-        .iter()
-        .any(|n| matches!(n.verdict, Verdict::Covered | Verdict::Impossible));
-    let reached = if goals {
-        format!(
-            "{} met by a test, {} cannot be met, ",
-            plural(number(Verdict::Covered), "goal is", "goals are"),
-            count(number(Verdict::Impossible)),
-        )
-    } else {
-        String::new()
+    let part = |Table { polarity, all, .. }: &Table| {
+        let open = open(all.unresolved);
+        match polarity {
+            Polarity::Goal => format!(
+                "{} met by a test, {} cannot be met, {open}",
+                plural(all.covered, "goal is", "goals are"),
+                count(all.infeasible)
+            ),
+            Polarity::Property => format!(
+                "{} proven, {} refuted by a test, {open}",
+                plural(all.infeasible, "property is", "properties are"),
+                count(all.covered)
+            ),
+        }
     };
-    Some(format!(
-        "{reached}{} proven, {} refuted by a test; {}.",
-        plural(number(Verdict::Proven), "property is", "properties are"),
-        count(number(Verdict::Refuted)),
-        open(number(Verdict::Open)),
-    ))
+    let parts: Vec<String> = tables.iter().map(part).collect();
+    Some(format!("{}.", parts.join("; ")))
 }
 
 fn open(number: usize) -> String {
@@ -246,7 +242,7 @@ pub fn adversarial(view: &View) -> String {
     format!("{tests}{beside}{away}.")
 }
 
-/// What a report does not say, in two sentences.
+/// What a report does not say: of what it speaks, and what its words mean.
 pub fn not_claimed(view: &View) -> [String; 2] {
     let summary = &view.run.summary;
     let place = place(view);
@@ -259,23 +255,33 @@ pub fn not_claimed(view: &View) -> [String; 2] {
         letters.as_str(),
         summary.domain,
     );
-    let second = match (view.is_property(), summary.baseline.random_coverage) {
-        (true, _) => "What is proven holds for these regions; what is open is neither proven nor refuted, and that \
-             no nearer adversarial input exists is claimed nowhere without a certificate."
-            .into(),
-        (false, random) => {
-            let beside = random.map_or_else(String::new, |random| {
-                // Goals are counted here, whatever else is asked.
-                let what = match summary.criteria.as_slice() {
-                    [] if summary.properties.is_none() => "the same",
-                    _ => "all goals together",
-                };
-                format!(": as many random inputs reach {} of {what}", share(random))
-            });
-            format!("Coverage says what was exercised, not that answers are right{beside}.")
-        }
+    let has = |polarity: Polarity| {
+        let tables = Table::of_run(summary);
+        tables.iter().any(|table| table.polarity == polarity)
     };
-    [scope, second]
+    let mut meaning = Vec::new();
+    if has(Polarity::Goal) {
+        let random = summary.baseline.random_coverage;
+        let beside = random.map_or_else(String::new, |random| {
+            // Goals are counted here, whatever else is asked.
+            let what = match summary.criteria.as_slice() {
+                [] if summary.properties.is_none() => "the same",
+                _ => "all goals together",
+            };
+            format!(": as many random inputs reach {} of {what}", share(random))
+        });
+        meaning.push(format!(
+            "Coverage says what was exercised, not that answers are right{beside}."
+        ));
+    }
+    if has(Polarity::Property) {
+        meaning.push(
+            "What is proven holds for these regions; what is open is neither proven nor refuted, and that no nearer \
+             adversarial input exists is claimed nowhere without a certificate."
+                .into(),
+        );
+    }
+    [scope, meaning.join(" ")]
 }
 
 /// An answer that is wrong: `1 taken for 3`.

@@ -162,7 +162,42 @@ fn a_file_of_goals_and_properties_has_two_accounts() {
             ("all properties", [2, 1, 1, 0])
         ]
     );
-    assert_eq!(check(&left, &[]).0, 0);
+    let (code, text) = check(&left, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert_says(
+        &text,
+        &[
+            "tests run again: of 2 goals 1 are covered (0 within the margin of rounding), of 2 properties 1 are refuted",
+            "1 goals cannot be met and 1 properties hold in the search region",
+        ],
+    );
+    assert!(!text.contains("of 4 requirements"), "{text}");
+    let page = std::fs::read_to_string(left.0.join("summary.md")).unwrap();
+    assert_says(
+        &page,
+        &[
+            "1 goal is met by a test, 1 cannot be met, none is open; 1 property is proven, 1 refuted by a test, none is open.",
+            "| goals | required | covered | impossible | open | coverage |",
+            "| goals | 2 | 1 | 1 | 0 | 100 % |",
+            "| properties | required | refuted | proven | open |\n",
+            "| properties | 2 | 1 | 1 | 0 |\n",
+        ],
+    );
+    assert!(!page.contains("covered or refuted"), "{page}");
+    let statement = std::fs::read_to_string(left.0.join("statement.md")).unwrap();
+    let meaning = "*Infeasible*, of a goal, and *proven*, of a property, mean";
+    assert_says(&statement, &[meaning]);
+    let output = deepconcolic(&["replay", &bed.name("own")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_says(
+        &text,
+        &[
+            "; covered 1 then (50.00 %), 1 now (50.00 %) of 2 goals; refuted 1 then, 1 now, of 2 properties",
+        ],
+    );
 }
 
 /// The rows of a run's output that add up others: names and counts.

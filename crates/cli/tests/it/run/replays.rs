@@ -52,7 +52,7 @@ fn an_untouched_run_agrees_and_a_touched_one_does_not() {
     change(&run, "requirements.npz", "state", |s| s[open] = 1.0);
     refused(
         "a state",
-        &["1 requirements that were covered are not covered now"],
+        &["1 goals that were covered are not covered now"],
     );
     let done = run.requirements().0.iter().position(|&s| s == 1).unwrap();
     change(&run, "requirements.npz", "test", |t| t[done] += 1.0);

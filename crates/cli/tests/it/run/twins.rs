@@ -111,8 +111,8 @@ fn what_another_network_loses_and_what_it_gains_are_told_apart() {
             .unwrap();
         number.parse::<i64>().unwrap()
     };
-    let lost = count("requirements that were covered are not covered now: ");
-    let gained = count("requirements that were not covered are covered now: ");
+    let lost = count("goals that were covered are not covered now: ");
+    let gained = count("goals that were not covered are covered now: ");
     let then = run.summary()["requirements"]["covered"].as_i64().unwrap();
     let now = then - lost + gained;
     assert_says(

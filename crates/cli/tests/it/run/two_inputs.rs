@@ -69,7 +69,11 @@ fn what_is_proven_of_two_inputs_is_said_to_be_about_one_ball() {
     let text = String::from_utf8(output.stdout.clone()).unwrap() + &said(&output);
     assert_says(
         &text,
-        &["1 of 2 requirements met", "any two samples count together"],
+        &[
+            "1 of 1 goals covered",
+            "1 of 1 property refuted",
+            "any two samples count together",
+        ],
     );
 }
 

@@ -74,6 +74,14 @@ impl View {
         properties.is_some_and(|some| some.total > 0 && some.total < total)
     }
 
+    /// What a witness of the requirement in a row means; none where that is not known of it. Requirements about
+    /// layers, which have no names, are goals wherever there are properties beside them.
+    pub fn polarity_of_row(&self, row: usize) -> Option<Polarity> {
+        let is_file = self.run.settings.requirements.is_some();
+        named::polarity_of_row(&self.run, row)
+            .or_else(|| (!(is_file && self.is_mixed())).then_some(self.polarity))
+    }
+
     /// Whether inputs are pictures.
     pub fn has_pictures(&self) -> bool {
         Picture::of(&self.run.shape, &self.run.domain).is_ok()

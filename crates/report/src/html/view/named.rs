@@ -1,6 +1,7 @@
 //! Requirements that are shown one by one: those of a file and of regions by name, those of neurons where they are few.
 
 use deepconcolic::{Polarity, SavedRun, State, is_about_pairs};
+use deepconcolic_record::AskedSummary;
 
 /// Most requirements that have a row of their own.
 pub const MOST: usize = 2000;
@@ -108,11 +109,7 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
                 },
                 (None, None) => format!("row {row}"),
             };
-            let polarity = match asked {
-                Some(asked) if asked.property => Polarity::Property,
-                Some(_) => Polarity::Goal,
-                None => polarity,
-            };
+            let polarity = asked.map_or(polarity, polarity_of);
             let name = match criterion {
                 Some(criterion) => format!("{criterion} {name}"),
                 None => name,
@@ -134,6 +131,28 @@ pub fn of(run: &SavedRun, polarity: Polarity) -> Vec<Named> {
         first = first.saturating_add(group.rows);
     }
     named
+}
+
+fn polarity_of(asked: &AskedSummary) -> Polarity {
+    if asked.property {
+        Polarity::Property
+    } else {
+        Polarity::Goal
+    }
+}
+
+/// What a witness of the requirement in a row means, by what is asked there; none where the folder does not say it of
+/// each.
+pub fn polarity_of_row(run: &SavedRun, row: usize) -> Option<Polarity> {
+    let mut first = 0_usize;
+    for group in &run.summary.rows {
+        let at = row.checked_sub(first)?;
+        if at < group.rows {
+            return group.asked.get(at).map(polarity_of);
+        }
+        first = first.saturating_add(group.rows);
+    }
+    None
 }
 
 /// The criterion of a group, where a run has several: each has a group for every layer that it counts, but those about
