@@ -11,7 +11,7 @@ const PAIR: f64 = 3.0;
 /// Seconds that a requirement takes in the end, whatever shows it: counts and notes; and a row of tables and the report,
 /// which of pairs only those have that are covered or infeasible.
 const REQUIREMENT: f64 = 1e-8;
-const ROW: f64 = 6e-8;
+const ROW: f64 = 4.5e-8;
 /// Seconds that a value of a test takes: the suite is packed, written, read back and shown.
 const VALUE: f64 = 6e-8;
 /// Seconds that a value of an adversarial test takes beside: it is drawn, and packed once more.
