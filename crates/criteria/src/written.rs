@@ -112,7 +112,7 @@ impl Family for Written {
         let foralls = count(&|r| r.quantifier == Quantifier::Forall);
         if foralls > 0 {
             notes.push(format!(
-                "{foralls} of the requirements are forall: covered means refuted by a test"
+                "{foralls} of the requirements say forall: they are properties, which a test refutes and a certificate proves"
             ));
         }
         let pairs = count(&|r| r.inputs == Inputs::Two);

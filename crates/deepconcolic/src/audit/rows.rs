@@ -170,9 +170,9 @@ fn required(family: &dyn Family) -> usize {
 /// What certificates show of goals and of properties, so many of each; of a kind that is not asked for, nothing.
 fn shown([impossible, hold]: [usize; 2], required: usize, properties: usize) -> String {
     match (required.saturating_sub(properties), properties) {
-        (_, 0) => format!("{impossible} requirements cannot be met"),
-        (0, _) => format!("{hold} properties hold"),
-        _ => format!("{impossible} goals cannot be met and {hold} properties hold"),
+        (_, 0) => format!("{impossible} of the requirements cannot be met"),
+        (0, _) => format!("{hold} of the properties hold"),
+        _ => format!("{impossible} of the goals cannot be met and {hold} of the properties hold"),
     }
 }
 

@@ -168,7 +168,7 @@ fn a_file_of_goals_and_properties_has_two_accounts() {
         &text,
         &[
             "tests run again: of 2 goals 1 are covered (0 within the margin of rounding), of 2 properties 1 are refuted",
-            "1 goals cannot be met and 1 properties hold in the search region",
+            "1 of the goals cannot be met and 1 of the properties hold in the search region",
         ],
     );
     assert!(!text.contains("of 4 requirements"), "{text}");
