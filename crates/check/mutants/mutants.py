@@ -18,7 +18,7 @@ INFERENCE = (LIB, "inference::small")
 RUN = (IT, "executions::")
 REJECT = (IT, "rejections::")
 SLOPES = (IT, "slopes::")
-ELIMINATION = (LIB, "steepness::frontier")
+ELIMINATION = (LIB, "steepness::reading")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -28,7 +28,7 @@ CHORD = "bounds/chord.rs"
 INTERPOLATION = "bounds/interpolation.rs"
 FORWARD = "bounds/forward.rs"
 LEAF = "bounds/leaf.rs"
-FRONTIER = "steepness/frontier.rs"
+READING = "steepness/reading.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
 JOINT = "inference/joint.rs"
@@ -36,8 +36,8 @@ PROVEN = "inference/proven.rs"
 
 MUTANTS = [
     # Variables eliminated from the squares of derivatives.
-    ("a variable that a sum names again is taken for another", FRONTIER, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
-    ("half of the pairs of terms are left out", FRONTIER, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
+    ("a variable that a sum names again is taken for another", READING, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
+    ("half of the pairs of terms are left out", READING, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
     # Pulling back.
     ("the error of a pass is not taken off", BACKWARD, "result - error", "result", PULL),
     ("the error of a pass is added", BACKWARD, "result - error", "result + error", PULL),

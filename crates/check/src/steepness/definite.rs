@@ -7,7 +7,7 @@
 //! taken off its diagonal, and with it all that entries can be wrong by.
 
 /// More than underflow adds up to in a factorisation of numbers of about 1.
-const UNDERFLOW: f64 = 1e-200;
+pub(super) const UNDERFLOW: f64 = 1e-200;
 
 /// Whether a symmetric matrix, given up to errors, has no negative eigenvalue. Of its rows of length `n` the part
 /// right of the diagonal counts. Rows and columns are scaled by powers of two first, so that the diagonal is about 1;
@@ -37,12 +37,12 @@ pub(super) fn is_semidefinite(
 }
 
 /// The larger; what is no number wins.
-fn larger(a: f64, b: f64) -> f64 {
+pub(super) fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a >= b { a } else { b }
 }
 
 /// A power of two that brings a diagonal entry near 1; 0 if there is none.
-fn scale(entry: f64) -> f64 {
+pub(super) fn scale(entry: f64) -> f64 {
     let scale = (-0.5 * entry.log2()).round();
     if entry > 0.0 && scale.abs() < 150.0 {
         2.0_f64.powi(scale as i32)

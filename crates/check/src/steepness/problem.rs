@@ -14,6 +14,7 @@ use crate::steepness::forms::{Forms, open_units};
 use crate::steepness::frontier::Frontier;
 use crate::steepness::quadratic::Quadratic;
 use crate::steepness::ranges::{slope_range, sum_up, up};
+use crate::steepness::reading::SlopeReading;
 use crate::steepness::subject::SlopeSubject;
 use crate::until::Until;
 
@@ -213,6 +214,25 @@ impl<'a> SlopePart<'a> {
     pub fn advance(&mut self) {
         let cone = &self.problem.cone;
         self.frontier.advance(cone, &self.slopes, &self.magnitudes);
+    }
+
+    /// Who reads the next group; none if eliminating it loses nothing as it is.
+    pub fn reading(&self) -> Option<SlopeReading> {
+        let (cone, sizes) = (&self.problem.cone, &self.magnitudes);
+        if self.frontier.through_maxima(cone, sizes).is_some() {
+            return None;
+        }
+        let reading = self.frontier.reading(cone, &self.slopes, sizes);
+        (!reading.is_apart()).then_some(reading)
+    }
+
+    /// Eliminates the next group by a factor: the weighted squares of derivatives by the group
+    /// are at most so many times those of the readers' parts. False, and nothing done, if that is not seen to be so
+    /// in time.
+    pub fn advance_within(&mut self, factor: f32, until: Until<'_>) -> bool {
+        let cone = &self.problem.cone;
+        let reading = self.frontier.reading(cone, &self.slopes, &self.magnitudes);
+        self.frontier.advance_within(&reading, factor.into(), until)
     }
 
     /// The units whose slope is open in what is left.

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use crate::certificate::{Region, Unit};
 use crate::digest::Digest;
 use crate::error::Rejection;
-use crate::steepness::certificate::{SlopeCertificate, SlopeLeaf, SlopeTree};
-use crate::steepness::problem::SlopeProblem;
+use crate::steepness::certificate::{Eliminated, SlopeCertificate, SlopeLeaf, SlopeTree};
+use crate::steepness::problem::{SlopePart, SlopeProblem};
 use crate::steepness::subject::SlopeSubject;
 use crate::until::Until;
 
@@ -163,6 +163,33 @@ fn judge(
     }
 }
 
+/// Eliminates the groups that a leaf names.
+fn eliminate(
+    problem: &SlopeProblem,
+    part: &mut SlopePart<'_>,
+    Eliminated { groups, factors }: &Eliminated,
+) -> Result<(), String> {
+    if *groups as usize > problem.groups() {
+        return Err("more groups are eliminated than there are".into());
+    }
+    let mut factors = factors.iter().peekable();
+    for group in 0..*groups {
+        match factors.next_if(|(number, _)| *number == group) {
+            None => part.advance(),
+            Some(&(_, factor)) if part.advance_within(factor, Until::NEVER) => {}
+            Some((_, factor)) => {
+                return Err(format!(
+                    "the factor {factor} of group {group} does not follow"
+                ));
+            }
+        }
+    }
+    match factors.next() {
+        None => Ok(()),
+        Some(_) => Err("factors of groups that are not eliminated, or not in order".into()),
+    }
+}
+
 fn judge_leaf(
     problem: &SlopeProblem,
     case: usize,
@@ -174,15 +201,8 @@ fn judge_leaf(
     if part.is_empty() {
         return Ok(());
     }
-    let cut = match leaf {
-        SlopeLeaf::Magnitudes { cut } | SlopeLeaf::Quadratic { cut, .. } => *cut as usize,
-    };
-    if cut > problem.groups() {
-        return Err("more groups are eliminated than there are".into());
-    }
-    while part.cut() < cut {
-        part.advance();
-    }
+    let (SlopeLeaf::Magnitudes { eliminated } | SlopeLeaf::Quadratic { eliminated, .. }) = leaf;
+    eliminate(problem, &mut part, eliminated)?;
     let follows = match leaf {
         SlopeLeaf::Magnitudes { .. } => part.by_magnitudes() <= bound,
         SlopeLeaf::Quadratic { multipliers, .. } => {

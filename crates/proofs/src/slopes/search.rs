@@ -5,13 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use deepconcolic_check::steepness::{
-    AcceptedSlope, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem, SlopeSubject,
+    AcceptedSlope, Eliminated, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem,
+    SlopeSubject,
 };
 use deepconcolic_check::{Digest, Region, Rejection, Unit, Unsupported, Until};
 use deepconcolic_network::Network;
 use rayon::prelude::*;
 
 use super::growing::Growing;
+use super::largest;
 use super::multipliers;
 
 /// How far to go for one region.
@@ -76,6 +78,9 @@ pub struct SlopeProof {
 
 /// Bounds taken up at once: whatever the number of threads, the same parts are looked at.
 const TOGETHER: usize = 4;
+
+/// Factors that are tried, in multiples of an eigenvalue that is near the largest, from below.
+const BEYOND: [f64; 3] = [1.003, 1.03, 1.3];
 
 /// Why there is no bound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -253,36 +258,86 @@ impl Search<'_> {
         if part.is_empty() {
             return Some(Bounded {
                 bound: 0.0,
-                leaf: SlopeLeaf::Magnitudes { cut: 0 },
+                leaf: SlopeLeaf::Magnitudes {
+                    eliminated: Eliminated::default(),
+                },
                 split: None,
                 work: 0.0,
             });
         }
-        let plain = by_magnitudes(&part);
-        let mut best = plain.clone();
+        let plain = by_magnitudes(&part, &[]);
+        // Where nothing is eliminated, ways to do so are the same.
+        let ways: &[bool] = if part.open_units() <= self.limits.unknowns {
+            &[false]
+        } else {
+            &[true, false]
+        };
         let start = Instant::now();
-        loop {
+        let mut best = plain;
+        for &by_factors in ways {
             // What takes time to find takes as much to check.
             if self.limits.is_over_in(start.elapsed()) {
-                return Some(plain).filter(|bounded| bounded.bound.is_finite());
+                break;
+            }
+            if part.cut() > 0 {
+                part = self.problem.part(self.case, phases).ok()?;
+            }
+            let found = self.eliminating(&mut part, by_factors, whole, start);
+            if let Some(found) = found.filter(|found| found.bound <= best.bound) {
+                best = found;
+            }
+        }
+        Some(best).filter(|bounded| bounded.bound.is_finite())
+    }
+
+    /// The best bound that is found while groups are eliminated, until the rest is small enough for a form; none
+    /// if time is up before that.
+    fn eliminating(
+        &self,
+        part: &mut SlopePart<'_>,
+        by_factors: bool,
+        whole: Option<&Bounded>,
+        start: Instant,
+    ) -> Option<Bounded> {
+        let mut factors = Vec::new();
+        let mut best = by_magnitudes(part, &factors);
+        loop {
+            if self.limits.is_over_in(start.elapsed()) {
+                return None;
             }
             if part.open_units() <= self.limits.unknowns
                 && let Some(quadratic) = part.quadratic()
             {
-                let found = self.by_form(&part, &quadratic, whole);
-                let is_better = |found: &Bounded| found.bound <= best.bound;
-                let chosen = found.filter(is_better).unwrap_or(best);
-                return Some(chosen).filter(|bounded| bounded.bound.is_finite());
+                let found = self.by_form(part, &quadratic, &factors, whole);
+                return Some(
+                    found
+                        .filter(|found| found.bound <= best.bound)
+                        .unwrap_or(best),
+                );
             }
             if part.cut() == self.problem.groups() {
-                return Some(best).filter(|bounded| bounded.bound.is_finite());
+                return Some(best);
             }
-            part.advance();
-            let next = by_magnitudes(&part);
+            let group = part.cut() as u32;
+            let factor = if by_factors { self.factor(part) } else { None };
+            match factor {
+                Some(factor) => factors.push((group, factor)),
+                None => part.advance(),
+            }
+            let next = by_magnitudes(part, &factors);
             if next.bound < best.bound {
                 best = next;
             }
         }
+    }
+
+    /// Eliminates the next group by a factor that the checker accepts; none, and nothing done, if there is none.
+    fn factor(&self, part: &mut SlopePart<'_>) -> Option<f32> {
+        let near = largest::eigenvalue(&part.reading()?)?;
+        let factors = BEYOND.iter().map(|beyond| (near * beyond) as f32);
+        factors
+            .into_iter()
+            .find(|&factor| part.advance_within(factor, self.limits.until()))
     }
 
     /// A bound by multipliers: new ones, or those of the part that this one was cut from.
@@ -290,6 +345,7 @@ impl Search<'_> {
         &self,
         part: &SlopePart<'_>,
         quadratic: &Quadratic,
+        factors: &[(u32, f32)],
         whole: Option<&Bounded>,
     ) -> Option<Bounded> {
         let found = multipliers::search(quadratic, &|| self.limits.is_over());
@@ -321,7 +377,7 @@ impl Search<'_> {
         Some(Bounded {
             bound,
             leaf: SlopeLeaf::Quadratic {
-                cut: part.cut() as u32,
+                eliminated: eliminated(part, factors),
                 multipliers: multipliers.collect(),
             },
             split,
@@ -333,22 +389,34 @@ impl Search<'_> {
 impl Bounded {
     /// The multipliers of its leaf for the units of a smaller part, if they are of the same cut.
     fn multipliers_of(&self, part: &SlopePart<'_>, quadratic: &Quadratic) -> Option<Vec<f32>> {
-        let SlopeLeaf::Quadratic { cut, multipliers } = &self.leaf else {
+        let SlopeLeaf::Quadratic {
+            eliminated,
+            multipliers,
+        } = &self.leaf
+        else {
             return None;
         };
         let known: HashMap<Unit, f32> = multipliers.iter().copied().collect();
         let units = quadratic.units().iter();
         let values = units.map(|unit| known.get(unit).copied());
-        (*cut as usize == part.cut()).then(|| values.collect())?
+        (eliminated.groups as usize == part.cut()).then(|| values.collect())?
     }
 }
 
-fn by_magnitudes(part: &SlopePart<'_>) -> Bounded {
+/// What was eliminated to get to a part.
+fn eliminated(part: &SlopePart<'_>, factors: &[(u32, f32)]) -> Eliminated {
+    Eliminated {
+        groups: part.cut() as u32,
+        factors: factors.to_vec(),
+    }
+}
+
+fn by_magnitudes(part: &SlopePart<'_>, factors: &[(u32, f32)]) -> Bounded {
     Bounded {
         // A second checker rounds otherwise: a billionth to spare.
         bound: part.by_magnitudes() * (1.0 + 1e-9),
         leaf: SlopeLeaf::Magnitudes {
-            cut: part.cut() as u32,
+            eliminated: eliminated(part, factors),
         },
         split: None,
         work: 0.0,
