@@ -31,6 +31,14 @@ pub enum SlopeLeaf {
     },
 }
 
+impl SlopeLeaf {
+    /// What is eliminated first.
+    pub fn eliminated(&self) -> &Eliminated {
+        let (Self::Magnitudes { eliminated } | Self::Quadratic { eliminated, .. }) = self;
+        eliminated
+    }
+}
+
 /// One node of a split tree.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SlopeTree {

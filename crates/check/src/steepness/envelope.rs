@@ -1,16 +1,21 @@
 //! Whether a large symmetric matrix whose entries lie near its diagonal has no negative eigenvalue.
 //!
-//! Such are the matrices of convolutions: an element meets those of few rows of its picture alone. What lies outside
-//! the envelope of a matrix, row by row, is 0 and stays so while it is factorised. The argument is that of
-//! [`super::definite`], which holds in whatever order the products are taken off.
+//! Such are the matrices of convolutions: an element meets those of few rows of its picture alone. The envelope is what
+//! lies right of the diagonal up to the end of each row, and no row ends before the one above it. Row k changes row i
+//! below it in columns where row k has entries, from column i on, which all lie in row i's envelope: what is outside is 0
+//! and stays so while the matrix is factorised.
+//!
+//! The argument is that of [`super::definite`]. Its constant is (n + 1) u as long as no product passes through more
+//! roundings than that on its way into an entry, in whatever order products are taken off; here it is its own, two in the
+//! sum of four that it is part of, and one for every such sum, at most n + 4. The shift has 8 (n + 4) u.
 
 use rayon::prelude::*;
 
 use crate::steepness::definite::{UNDERFLOW, larger, scale};
 use crate::until::Until;
 
-/// Most entries of a matrix.
-const MOST_ENTRIES: usize = 1 << 27;
+/// Most entries of a matrix: half a gigabyte.
+const MOST_ENTRIES: usize = 1 << 26;
 /// Most multiplications of a factorisation.
 const MOST_WORK: f64 = 1e12;
 /// Rows that are taken off the others together.
@@ -32,33 +37,19 @@ pub(super) struct Envelope {
 impl Envelope {
     /// Zeros, given the last column of each row that is not; none if that is too much to work with.
     pub fn new(last: &[usize]) -> Option<Self> {
-        let mut ends = Vec::with_capacity(last.len());
+        let ends = ends(last);
         let mut starts = vec![0];
-        let (mut end, mut size) = (0, 0);
-        for (row, &last) in last.iter().enumerate() {
-            end = end.max(last + 1).max(row + 1);
-            ends.push(end);
+        let mut size = 0;
+        for (row, end) in ends.iter().enumerate() {
             size += end - row;
             starts.push(size);
-            if size > MOST_ENTRIES {
-                return None;
-            }
         }
-        let envelope = Self {
+        let affordable = size <= MOST_ENTRIES && work(last) <= MOST_WORK;
+        affordable.then(|| Self {
             ends,
             starts,
-            entries: Vec::new(),
-        };
-        (envelope.work() <= MOST_WORK).then(|| Self {
             entries: vec![0.0; size],
-            ..envelope
         })
-    }
-
-    /// How many multiplications a factorisation takes, at most.
-    pub fn work(&self) -> f64 {
-        let lengths = self.ends.iter().enumerate();
-        lengths.map(|(row, end)| ((end - row) as f64).powi(2)).sum()
     }
 
     fn len(&self) -> usize {
@@ -141,6 +132,24 @@ impl Envelope {
         }
         true
     }
+}
+
+/// Where each row ends, given its last column that is not 0: none before the one above it.
+fn ends(last: &[usize]) -> Vec<usize> {
+    let mut end = 0;
+    let rows = last.iter().enumerate();
+    rows.map(|(row, &last)| {
+        end = end.max(last + 1).max(row + 1);
+        end
+    })
+    .collect()
+}
+
+/// How many multiplications a factorisation takes, at most, given the last column of each row that is not 0.
+pub(super) fn work(last: &[usize]) -> f64 {
+    let ends = ends(last);
+    let lengths = ends.iter().enumerate();
+    lengths.map(|(row, end)| ((end - row) as f64).powi(2)).sum()
 }
 
 /// Factorises the first rows of a matrix, each from its diagonal on.

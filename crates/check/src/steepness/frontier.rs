@@ -53,11 +53,17 @@ impl Frontier {
         SlopeReading::of(cone, self.cut, range, &self.weights, slopes, magnitudes)
     }
 
-    /// Eliminates the next group: through the maxima that alone read it, or by sizes.
-    pub fn advance(&mut self, cone: &Cone, slopes: &[[f64; 2]], magnitudes: &[f64]) {
+    /// Eliminates the next group: through the maxima that alone read it, or by sizes. Weights are infinite if time is up.
+    pub fn advance(
+        &mut self,
+        cone: &Cone,
+        slopes: &[[f64; 2]],
+        magnitudes: &[f64],
+        until: Until<'_>,
+    ) {
         let shares = self.through_maxima(cone, magnitudes);
-        let shares = shares.unwrap_or_else(|| self.reading(cone, slopes, magnitudes).by_sizes());
-        self.hand_on(shares);
+        let by_sizes = || self.reading(cone, slopes, magnitudes).by_sizes(until);
+        self.hand_on(shares.unwrap_or_else(by_sizes));
     }
 
     /// The shares of the maxima that alone read the next group, if it is read so.

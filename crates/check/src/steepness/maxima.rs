@@ -1,14 +1,22 @@
 //! Weighted squares of derivatives by what maxima read, as weighted squares of the derivatives by the maxima.
 //!
-//! Wherever a maximum (or a minimum) has a derivative by its members, that is a weighted mean of theirs: of shares d, none
-//! negative, that add up to 1, so that their squares add up to at most 1. Spelled out as a chain of comparisons with
-//! slopes between 0 and 1 it is one too. If a member is read n times, the square of its derivative is at most n
-//! times the sum of the squares of what the maxima put into it. So each maximum gets the largest of n times the weight
-//! among its members: for windows that do not overlap that is exact.
+//! A maximum is a chain of comparisons: with the next member m it goes from M to `M + d (m - M)`, that is `(1 - d) M + d m`, and
+//! the slope d of the comparison lies between 0 and 1. A minimum goes from M to `M - d (M - m)`, which is the same. So the derivative of the
+//! last one by each place of its members is a share of at least 0, and all shares of a maximum add up to 1: their
+//! squares add up to at most 1. With A the derivatives by the maxima, the derivative by a member is the sum of `share * A`
+//! over the n places where maxima have it, and its square is at most n times the sum of `share^2 A^2`. So, w being the weights of the
+//! members' squares,
+//!
+//! > sum of `w * derivative^2` <= sum over places of `n w share^2 A^2` <= sum over maxima of `A^2` times the largest `n w` among its members.
+//!
+//! For windows that do not overlap nothing is lost if one member has it all. All this needs that nothing but the maxima
+//! reads the members; what the chain computes on the way gets no weight.
 
 use std::ops::Range;
 
 use crate::bounds::cone::{Cone, Extremes, Step, Sums};
+use crate::steepness::definite::larger;
+use crate::steepness::ranges::up;
 use crate::steepness::reading::Share;
 
 /// The shares of the maxima that read the variables of `range`, whose squares have these weights; none if anything else
@@ -51,11 +59,11 @@ pub(super) fn through_maxima(
     for (chain, maxima) in chains {
         for (k, members) in chain.members.iter().enumerate() {
             let places = members.iter().filter_map(|&member| place(member));
-            let weight = places.map(|place| squares[place] * times[place]);
+            let weight = places.map(|place| up(squares[place] * times[place]));
             shares.push(Share {
                 variable: maxima.first + k,
                 slope: 1.0,
-                weight: weight.fold(0.0, f64::max),
+                weight: weight.fold(0.0, larger),
             });
         }
     }

@@ -4,6 +4,8 @@
 mod adjoints;
 mod certificate;
 mod definite;
+#[cfg(test)]
+mod drawn;
 mod envelope;
 #[cfg(test)]
 mod exact;

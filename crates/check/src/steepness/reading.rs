@@ -1,21 +1,32 @@
-//! Who reads a group of variables: the weighted squares of the derivatives by the group are a quadratic form
-//! `v M v` of the readers' parts v in them, and at most a sum of weighted squares of these parts.
+//! Who reads a group of variables. A reader's part v is the derivative by it, times its slope if it is a curve. With R the
+//! weights that readers have for the group's variables and W the weights of the squares, derivatives by the group are `R' v` and
+//! their weighted squares `v M v` with `M = R W R'`. That is at most a sum of weighted squares of the parts, of which each is at most
+//! that of the derivative times the largest square of the slope:
 //!
-//! - By sizes: for any positive x the form is at most the sum of `v_r^2` times `sum over l of |M_rl| x_l / x_r`. x is
-//!   taken to be the largest magnitude of each part, where the two are the same.
-//! - By a factor: if `factor - M` has no negative eigenvalue, the form is at most `factor` times the sum of `v_r^2`.
+//! - By sizes: for any positive x, `2 |v_r v_l| <= v_r^2 x_l / x_r + v_l^2 x_r / x_l`, so that `v M v` is at most the sum of
+//!   `v_r^2` times `sum over l of |M_rl| x_l / x_r`. x is taken to be the largest magnitude of each part, where the two
+//!   are the same.
+//! - By a factor: if `factor - M` has no negative eigenvalue, `v M v` is at most `factor` times the sum of `v_r^2`. The
+//!   eigenvalues of `R W R'` above 0 are those of `sqrt(W) R' R sqrt(W)`; with rows and columns divided by `sqrt(W)`, which
+//!   changes no sign, `factor / W - R' R` may be judged instead.
+//!
+//! Rounding: an entry of M (or of `R' R`) is a sum of products. It errs by at most their number and some, times a unit of rounding, times the
+//! sum of their magnitudes, which by Cauchy and Schwarz is at most the product of the roots of two diagonal entries.
+//! These roots are rounded up by more than what underflow can take, as long as weights are not huge.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::bounds::cone::{Cone, Step};
-use crate::steepness::envelope::Envelope;
+use crate::steepness::envelope::{self, Envelope};
 use crate::steepness::ranges::{TINY, sum_up, up};
 use crate::until::Until;
 
 /// Products of weights that a group may take; with more, magnitudes of weights are multiplied instead.
 const MOST_PRODUCTS: usize = 1 << 32;
+/// A weight above this could lift what underflow takes from a product above what is left for it.
+const LARGEST_WEIGHT: f64 = (1_u64 << 50) as f64;
 
 /// A reader's part in the derivatives by the variables of a group.
 struct Reader {
@@ -56,7 +67,11 @@ impl SlopeReading {
         magnitudes: &[f64],
     ) -> Self {
         let readers = readers(cone, after, &range, weights, slopes, magnitudes);
-        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); range.len()];
+        Self::new(readers, weights[range].to_vec())
+    }
+
+    fn new(readers: Vec<Reader>, squares: Vec<f64>) -> Self {
+        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); squares.len()];
         for (number, reader) in readers.iter().enumerate() {
             for &(place, weight) in &reader.terms {
                 columns[place].push((number, weight));
@@ -66,7 +81,7 @@ impl SlopeReading {
             repeats: repeats(readers.iter().map(|reader| &reader.terms[..])),
             readers,
             columns,
-            squares: weights[range].to_vec(),
+            squares,
         }
     }
 
@@ -103,22 +118,33 @@ impl SlopeReading {
         self.readers.par_iter().map(own).collect()
     }
 
-    /// The readers' shares by sizes.
-    pub(super) fn by_sizes(&self) -> Vec<Share> {
-        let (readers, columns, squares) = (&self.readers, &self.columns, &self.squares);
-        let products: usize = columns.iter().map(|c| c.len() * c.len()).sum();
-        let weights = if products <= MOST_PRODUCTS {
-            with_cancellation(readers, columns, squares, self.repeats)
+    /// The readers' shares by sizes; infinite ones if time is up.
+    pub(super) fn by_sizes(&self, until: Until<'_>) -> Vec<Share> {
+        let columns = self.columns.iter();
+        let products: usize = columns.map(|c| c.len() * c.len()).sum();
+        let weights = if products <= MOST_PRODUCTS && self.is_moderate() {
+            self.with_cancellation(until)
         } else {
-            by_magnitudes(readers, columns, squares)
+            by_magnitudes(&self.readers, &self.columns, &self.squares)
         };
         self.shares(weights.into_iter())
     }
 
     /// The readers' shares by a factor; none if it is not seen to be large enough.
     pub(super) fn by_factor(&self, factor: f64, until: Until<'_>) -> Option<Vec<Share>> {
-        let follows = factor > 0.0 && factor.is_finite() && self.is_within(factor, until);
+        let sound = factor > 0.0 && factor.is_finite() && self.is_moderate();
+        let follows = sound && self.gram().is_below(&self.diagonal(factor), until);
         follows.then(|| self.shares(std::iter::repeat(factor)))
+    }
+
+    /// How many multiplications it takes, at most, to see whether a factor is large enough.
+    pub fn work(&self) -> f64 {
+        envelope::work(&self.gram().last())
+    }
+
+    fn is_moderate(&self) -> bool {
+        let mut weights = self.readers.iter().flat_map(|reader| &reader.terms);
+        weights.all(|(_, weight)| weight.abs() <= LARGEST_WEIGHT)
     }
 
     fn shares(&self, weights: impl Iterator<Item = f64>) -> Vec<Share> {
@@ -131,33 +157,77 @@ impl SlopeReading {
         pairs.map(share).collect()
     }
 
-    /// Whether `factor - M` has no negative eigenvalue. With R the weights and W the squares, M is `R W R'`, and
-    /// `factor / W - R' R` has one exactly if that does: the smaller of the two is judged.
-    fn is_within(&self, factor: f64, until: Until<'_>) -> bool {
+    /// Whether M itself is judged, which has a row for each reader, or the products of variables.
+    fn is_by_readers(&self) -> bool {
+        let live = self.columns.iter().filter(|column| !column.is_empty());
+        self.readers.len() <= live.count()
+    }
+
+    fn gram(&self) -> Gram<'_> {
         let rows: Vec<&[(usize, f64)]> = self.readers.iter().map(|r| &r.terms[..]).collect();
         let columns: Vec<&[(usize, f64)]> = self.columns.iter().map(|c| &c[..]).collect();
-        let live = columns.iter().filter(|column| !column.is_empty()).count();
-        if rows.len() <= live {
-            let diagonal = vec![factor; rows.len()];
-            return Gram {
+        let repeats = self.repeats;
+        if self.is_by_readers() {
+            Gram {
                 rows,
                 columns,
-                weights: &self.squares,
-                repeats: self.repeats,
+                weights: self.squares.clone(),
+                repeats,
             }
-            .is_below(&diagonal, until);
+        } else {
+            Gram {
+                weights: vec![1.0; rows.len()],
+                rows: columns,
+                columns: rows,
+                repeats,
+            }
+        }
+    }
+
+    /// What the products are taken off.
+    fn diagonal(&self, factor: f64) -> Vec<f64> {
+        if self.is_by_readers() {
+            return vec![factor; self.readers.len()];
         }
         // Variables that nobody reads have a row of their own, with nothing but its diagonal.
-        let pairs = columns.iter().zip(&self.squares);
+        let pairs = self.columns.iter().zip(&self.squares);
         let diagonal = pairs.map(|(c, w)| if c.is_empty() { 1.0 } else { factor / w });
-        let diagonal: Vec<f64> = diagonal.collect();
-        Gram {
-            weights: &vec![1.0; rows.len()],
-            rows: columns,
-            columns: rows,
-            repeats: self.repeats,
-        }
-        .is_below(&diagonal, until)
+        diagonal.collect()
+    }
+
+    /// The weight of each reader's square, from the entries of M.
+    fn with_cancellation(&self, until: Until<'_>) -> Vec<f64> {
+        let (readers, squares) = (&self.readers, &self.squares);
+        // Entry (r, l) errs by less than its terms' magnitudes, which the roots of (r, r) and (l, l) bound.
+        let roots: Vec<f64> = readers
+            .iter()
+            .map(|reader| root(&reader.terms, squares, self.repeats))
+            .collect();
+        let share = |sums: &mut Sparse, reader: &Reader, root: f64| {
+            if until.is_over() {
+                return f64::INFINITY;
+            }
+            for &(place, weight) in &reader.terms {
+                let factor = squares[place] * weight;
+                for &(other, w) in &self.columns[place] {
+                    sums.add(other, factor * w);
+                }
+            }
+            let error = rounding(reader.terms.len() * self.repeats) * root;
+            let entries = sums.drain().map(|(other, sum)| {
+                let entry = sum.abs() + error * roots[other] + TINY;
+                entry * readers[other].size
+            });
+            sum_up(entries) / reader.size
+        };
+        readers
+            .par_iter()
+            .zip(&roots)
+            .map_init(
+                || Sparse::new(readers.len()),
+                |sums, (reader, &root)| up(share(sums, reader, root)),
+            )
+            .collect()
     }
 }
 
@@ -167,13 +237,13 @@ struct Gram<'a> {
     /// The same entries, column by column.
     columns: Vec<&'a [(usize, f64)]>,
     /// One for each column.
-    weights: &'a [f64],
+    weights: Vec<f64>,
     repeats: usize,
 }
 
 impl Gram<'_> {
-    /// Whether a diagonal less the products has no negative eigenvalue.
-    fn is_below(&self, diagonal: &[f64], until: Until<'_>) -> bool {
+    /// The last column of each row of the products that is not 0.
+    fn last(&self) -> Vec<usize> {
         let furthest = |column: &&[(usize, f64)]| column.iter().map(|(row, _)| *row).max();
         let furthest: Vec<usize> = self
             .columns
@@ -184,11 +254,17 @@ impl Gram<'_> {
             let columns = row.iter().map(|(column, _)| furthest[*column]);
             columns.max().unwrap_or(0)
         });
-        let Some(mut matrix) = Envelope::new(&last.collect::<Vec<_>>()) else {
+        last.collect()
+    }
+
+    /// Whether a diagonal less the products has no negative eigenvalue.
+    fn is_below(&self, diagonal: &[f64], until: Until<'_>) -> bool {
+        let Some(mut matrix) = Envelope::new(&self.last()) else {
             return false;
         };
         let into = matrix.rows().into_par_iter().enumerate();
-        into.for_each(|(k, into)| {
+        // What time does not allow to be entered is not factorised either.
+        into.filter(|_| !until.is_over()).for_each(|(k, into)| {
             for &(column, weight) in self.rows[k] {
                 let factor = self.weights[column] * weight;
                 for &(l, w) in self.columns[column].iter().filter(|(l, _)| *l >= k) {
@@ -206,7 +282,7 @@ impl Gram<'_> {
             .rows
             .iter()
             .zip(scales)
-            .map(|(row, scale)| up(root(row, self.weights, self.repeats) * scale))
+            .map(|(row, scale)| up(root(row, &self.weights, self.repeats) * scale))
             .collect();
         let met = |column: &&[(usize, f64)]| sum_up(column.iter().map(|(row, _)| roots[*row]));
         let met: Vec<f64> = self.columns.iter().map(met).collect();
@@ -301,42 +377,6 @@ fn repeats<'a>(rows: impl Iterator<Item = &'a [(usize, f64)]>) -> usize {
     most
 }
 
-/// The weight of each reader's square, from the entries of M.
-fn with_cancellation(
-    readers: &[Reader],
-    columns: &[Vec<(usize, f64)>],
-    squares: &[f64],
-    repeats: usize,
-) -> Vec<f64> {
-    // Entry (r, l) errs by less than its terms' magnitudes, which the roots of (r, r) and (l, l) bound.
-    let roots: Vec<f64> = readers
-        .iter()
-        .map(|reader| root(&reader.terms, squares, repeats))
-        .collect();
-    let share = |sums: &mut Sparse, reader: &Reader, root: f64| {
-        for &(place, weight) in &reader.terms {
-            let factor = squares[place] * weight;
-            for &(other, w) in &columns[place] {
-                sums.add(other, factor * w);
-            }
-        }
-        let error = rounding(reader.terms.len() * repeats) * root;
-        let entries = sums.drain().map(|(other, sum)| {
-            let entry = sum.abs() + error * roots[other] + TINY;
-            entry * readers[other].size
-        });
-        sum_up(entries) / reader.size
-    };
-    readers
-        .par_iter()
-        .zip(&roots)
-        .map_init(
-            || Sparse::new(readers.len()),
-            |sums, (reader, &root)| up(share(sums, reader, root)),
-        )
-        .collect()
-}
-
 /// The weight of each reader's square, with the magnitudes of all products.
 fn by_magnitudes(readers: &[Reader], columns: &[Vec<(usize, f64)>], squares: &[f64]) -> Vec<f64> {
     let sizes: Vec<f64> = columns
@@ -398,15 +438,21 @@ impl Sparse {
 
 #[cfg(test)]
 mod tests {
+    use deepconcolic_testing::Random;
+    use num_bigint::BigInt;
+    use num_rational::BigRational;
+
     use super::*;
 
-    fn reader(terms: &[(usize, f64)]) -> Reader {
-        Reader {
+    /// Readers that have these terms, of which the sizes do not matter.
+    fn reading(readers: &[&[(usize, f64)]], squares: &[f64]) -> SlopeReading {
+        let reader = |terms: &&[(usize, f64)]| Reader {
             variable: 9,
             slope: 1.0,
             size: 1.0,
             terms: terms.to_vec(),
-        }
+        };
+        SlopeReading::new(readers.iter().map(reader).collect(), squares.to_vec())
     }
 
     #[test]
@@ -425,15 +471,173 @@ mod tests {
     #[test]
     fn entries_are_sums_over_every_pair_of_terms() {
         // M of 1 + 1 + 1 = 3 and of 3 are the same, but for the room left for rounding.
-        let share = |terms: &[(usize, f64)]| {
-            let readers = [reader(terms)];
-            let columns = [terms.iter().map(|&(_, w)| (0, w)).collect::<Vec<_>>()];
-            let repeats = repeats([terms].into_iter());
-            with_cancellation(&readers, &columns, &[1.0], repeats)[0]
-        };
+        let share =
+            |terms: &[(usize, f64)]| reading(&[terms], &[1.0]).by_sizes(Until::NEVER)[0].weight;
         let (again, once) = (share(&[(0, 1.0), (0, 1.0), (0, 1.0)]), share(&[(0, 3.0)]));
         for bound in [again, once] {
             assert!((9.0..9.000_000_1).contains(&bound), "{bound}");
         }
+    }
+
+    fn exact(x: f64) -> BigRational {
+        BigRational::from_float(x).expect("finite")
+    }
+
+    /// Whether weights of squared parts, less M, leave nothing negative, in rational numbers: no pivot is below 0, and next
+    /// to one that is 0 there is nothing.
+    fn is_at_least(weights: &[f64], reading: &SlopeReading) -> bool {
+        let zero = BigRational::from_integer(BigInt::from(0));
+        let count = reading.squares.len();
+        let dense = |reader: &Reader| {
+            let mut row = vec![zero.clone(); count];
+            for &(place, weight) in &reader.terms {
+                row[place] += exact(weight);
+            }
+            row
+        };
+        let rows: Vec<Vec<BigRational>> = reading.readers.iter().map(dense).collect();
+        let n = rows.len();
+        let mut left: Vec<Vec<BigRational>> = (0..n)
+            .map(|r| {
+                let entry = |l: usize| {
+                    let parts =
+                        (0..count).map(|i| exact(reading.squares[i]) * &rows[r][i] * &rows[l][i]);
+                    let product = parts.fold(zero.clone(), |sum, part| sum + part);
+                    if r == l {
+                        exact(weights[r]) - product
+                    } else {
+                        zero.clone() - product
+                    }
+                };
+                (0..n).map(entry).collect()
+            })
+            .collect();
+        for k in 0..n {
+            let pivot = left[k].clone();
+            if pivot[k] < zero || (pivot[k] == zero && pivot[k..].iter().any(|x| *x != zero)) {
+                return false;
+            }
+            for row in left.iter_mut().skip(k + 1).filter(|_| pivot[k] != zero) {
+                let factor = &row[k] / &pivot[k];
+                for (entry, part) in row.iter_mut().zip(&pivot).skip(k) {
+                    *entry -= &factor * part;
+                }
+            }
+        }
+        true
+    }
+
+    /// Readers that are drawn: few or many of them, variables named again, weights and squares of any size, and
+    /// variables that nobody reads.
+    fn drawn(random: &mut Random) -> SlopeReading {
+        let (readers, variables) = (1 + random.below(6), 1 + random.below(6));
+        let size = |random: &mut Random| 10_f64.powi(random.below(7) as i32 - 3);
+        let terms: Vec<Vec<(usize, f64)>> = (0..readers)
+            .map(|_| {
+                let count = 1 + random.below(5);
+                let scale = size(random);
+                (0..count)
+                    .map(|_| (random.below(variables), scale * random.between(-1.0, 1.0)))
+                    .collect()
+            })
+            .collect();
+        let squares: Vec<f64> = (0..variables)
+            .map(|_| random.between(0.1, 1.0) * size(random))
+            .collect();
+        let terms: Vec<&[(usize, f64)]> = terms.iter().map(|terms| &terms[..]).collect();
+        let mut reading = reading(&terms, &squares);
+        for reader in &mut reading.readers {
+            reader.size = random.between(0.1, 1.0) * size(random);
+        }
+        reading
+    }
+
+    #[test]
+    fn shares_are_at_least_the_form_in_rational_numbers() {
+        let mut random = Random::new(5);
+        let mut ways = [0; 2];
+        for round in 0..400 {
+            let reading = drawn(&mut random);
+            let shares =
+                |shares: Vec<Share>| -> Vec<f64> { shares.iter().map(|s| s.weight).collect() };
+            let by_sizes = shares(reading.by_sizes(Until::NEVER));
+            assert!(is_at_least(&by_sizes, &reading), "{round} {by_sizes:?}");
+            let (readers, columns) = (&reading.readers, &reading.columns);
+            let by_magnitudes = by_magnitudes(readers, columns, &reading.squares);
+            assert!(is_at_least(&by_magnitudes, &reading), "{round}");
+            // The least factor that is accepted is the one to doubt.
+            let holds = |factor: f64| reading.by_factor(factor, Until::NEVER).is_some();
+            let mut ends = [0.0, 1e12];
+            assert!(holds(ends[1]), "{round}");
+            while ends[1] - ends[0] > 1e-15 * ends[1] && (ends[0] + ends[1]) / 2.0 < ends[1] {
+                let middle = 0.5 * (ends[0] + ends[1]);
+                if middle <= ends[0] {
+                    break;
+                }
+                ends[usize::from(holds(middle))] = middle;
+            }
+            let factor = vec![ends[1]; readers.len()];
+            assert!(is_at_least(&factor, &reading), "{round} {}", ends[1]);
+            // Not much is given away either.
+            let less = vec![ends[1] * (1.0 - 1e-6); readers.len()];
+            assert!(!is_at_least(&less, &reading), "{round} {}", ends[1]);
+            ways[usize::from(reading.is_by_readers())] += 1;
+        }
+        assert!(ways.iter().all(|&count| count > 50), "{ways:?}");
+    }
+
+    #[test]
+    fn by_sizes_nothing_is_lost_where_parts_have_their_sizes() {
+        // Of both signs, so that products cancel: (1, 1) and (1, -1) have nothing in common.
+        let apart = reading(
+            &[&[(0, 1.0), (1, 1.0)], &[(0, 1.0), (1, -1.0)]],
+            &[1.0, 1.0],
+        );
+        for share in apart.by_sizes(Until::NEVER) {
+            assert!((2.0..2.000_000_1).contains(&share.weight));
+        }
+        let factor = apart.by_factor(2.000_000_1, Until::NEVER);
+        assert!(factor.is_some() && apart.by_factor(1.999_999, Until::NEVER).is_none());
+    }
+
+    #[test]
+    fn what_is_no_factor_is_refused() {
+        let one = reading(&[&[(0, 1.0)]], &[1.0]);
+        assert!(one.by_factor(2.0, Until::NEVER).is_some());
+        for factor in [f64::NAN, f64::INFINITY, -2.0, 0.0, 1e-300] {
+            assert!(one.by_factor(factor, Until::NEVER).is_none(), "{factor}");
+        }
+        for square in [f64::NAN, f64::INFINITY] {
+            for readers in [&[&[(0, 1.0)][..]][..], &[&[(0, 1.0)], &[(0, -1.0)]]] {
+                let wrong = reading(readers, &[square]);
+                assert!(wrong.by_factor(1e30, Until::NEVER).is_none());
+                let shares = wrong.by_sizes(Until::NEVER);
+                assert!(shares.iter().all(|share| !share.weight.is_finite()));
+            }
+        }
+    }
+
+    #[test]
+    fn huge_weights_go_by_magnitudes() {
+        let huge = reading(&[&[(0, 1e200), (1, 1.0)], &[(1, 1.0)]], &[1e-320, 1.0]);
+        assert!(huge.by_factor(1e90, Until::NEVER).is_none());
+        let weights = huge.by_sizes(Until::NEVER);
+        let weights: Vec<f64> = weights.iter().map(|share| share.weight).collect();
+        assert!(is_at_least(&weights, &huge), "{weights:?}");
+    }
+
+    #[test]
+    fn when_time_is_up_nothing_is_bounded() {
+        let over = Until {
+            deadline: Some(std::time::Instant::now()),
+            interrupt: None,
+        };
+        let one = reading(&[&[(0, 1.0)]], &[1.0]);
+        assert!(one.by_factor(2.0, over).is_none());
+        assert!(
+            one.by_sizes(over)
+                .iter()
+                .all(|share| share.weight == f64::INFINITY)
+        );
     }
 }

@@ -150,12 +150,18 @@ fn judge(
                 }
             }
         }
-        let judged = leaves.par_iter();
-        let judged = judged.map(|(leaf, phases)| judge_leaf(problem, case, leaf, phases, bound));
-        judged
+        // Factors take large matrices, each worked on by all threads: one at a time.
+        let (small, large): (Vec<Path<'_>>, Vec<Path<'_>>) = leaves
+            .into_iter()
+            .partition(|(leaf, _)| leaf.eliminated().factors.is_empty());
+        let judged = |(leaf, phases): &Path<'_>| judge_leaf(problem, case, leaf, phases, bound);
+        small
+            .par_iter()
+            .map(judged)
             .collect::<Vec<_>>()
             .into_iter()
             .collect::<Result<(), String>>()?;
+        large.iter().try_for_each(judged)?;
     }
     match nodes.next() {
         None => Ok(()),
@@ -172,10 +178,14 @@ fn eliminate(
     if *groups as usize > problem.groups() {
         return Err("more groups are eliminated than there are".into());
     }
+    let ascending = factors.is_sorted_by(|(a, _), (b, _)| a < b);
+    if !ascending || factors.last().is_some_and(|(last, _)| last >= groups) {
+        return Err("factors of groups that are not eliminated, or not in order".into());
+    }
     let mut factors = factors.iter().peekable();
     for group in 0..*groups {
         match factors.next_if(|(number, _)| *number == group) {
-            None => part.advance(),
+            None => part.advance(Until::NEVER),
             Some(&(_, factor)) if part.advance_within(factor, Until::NEVER) => {}
             Some((_, factor)) => {
                 return Err(format!(
@@ -184,10 +194,7 @@ fn eliminate(
             }
         }
     }
-    match factors.next() {
-        None => Ok(()),
-        Some(_) => Err("factors of groups that are not eliminated, or not in order".into()),
-    }
+    Ok(())
 }
 
 fn judge_leaf(
@@ -201,8 +208,7 @@ fn judge_leaf(
     if part.is_empty() {
         return Ok(());
     }
-    let (SlopeLeaf::Magnitudes { eliminated } | SlopeLeaf::Quadratic { eliminated, .. }) = leaf;
-    eliminate(problem, &mut part, eliminated)?;
+    eliminate(problem, &mut part, leaf.eliminated())?;
     let follows = match leaf {
         SlopeLeaf::Magnitudes { .. } => part.by_magnitudes() <= bound,
         SlopeLeaf::Quadratic { multipliers, .. } => {

@@ -1,6 +1,7 @@
 //! About the largest eigenvalue of what the checker wants a factor for: Lanczos steps. Nothing rests on it: whether a
 //! factor is large enough is for the checker to say.
 
+use deepconcolic_check::Until;
 use deepconcolic_check::steepness::SlopeReading;
 
 /// Most steps; each takes two products with the readers' weights.
@@ -8,8 +9,8 @@ const STEPS: usize = 60;
 /// Halvings of the interval that the eigenvalue is known to lie in.
 const HALVINGS: usize = 60;
 
-/// An eigenvalue near the largest, from below; none if numbers are too large or nothing is read.
-pub(super) fn eigenvalue(reading: &SlopeReading) -> Option<f64> {
+/// An eigenvalue near the largest, from below; none if numbers are too large, nothing is read or time is up.
+pub(super) fn eigenvalue(reading: &SlopeReading, until: Until<'_>) -> Option<f64> {
     let n = reading.len();
     // Any beginning will do that favours no pattern: fractions of multiples of the golden ratio.
     let start = (0..n).map(|k| 0.5 + (k as f64 * 0.618_033_988_749_895).fract());
@@ -19,6 +20,9 @@ pub(super) fn eigenvalue(reading: &SlopeReading) -> Option<f64> {
     let mut before = vec![0.0; n];
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
     for _ in 0..STEPS.min(n) {
+        if until.is_over() {
+            return None;
+        }
         let mut next = reading.times(&current);
         let own = dot(&next, &current);
         let last = beside.last().copied().unwrap_or(0.0);

@@ -23,7 +23,8 @@ pub struct SlopeLimits<'a> {
     pub enough: f64,
     /// Most parts that are bounded.
     pub parts: usize,
-    /// Most work for all parts together: the cube of unknowns and outputs, part by part.
+    /// Most work for all parts together: the cube of unknowns and outputs, part by part, and so many multiplications
+    /// of factorisations as take as long.
     pub work: f64,
     /// Most unknowns of a form; with more, early layers are eliminated first, which costs tightness.
     pub unknowns: usize,
@@ -82,6 +83,9 @@ const TOGETHER: usize = 4;
 /// Factors that are tried, in multiples of an eigenvalue that is near the largest, from below.
 const BEYOND: [f64; 3] = [1.003, 1.03, 1.3];
 
+/// Multiplications of a factorisation that take as long as multipliers for a form with one unknown.
+const PER_CUBE: f64 = 400.0;
+
 /// Why there is no bound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSlope {
@@ -113,6 +117,7 @@ pub fn prove_slope(
     let problem = problem.ok_or(NoSlope::Late)?;
     let mut bound = 0.0;
     let (mut parts, mut proofs) = (0, Vec::new());
+    let mut checking = Duration::ZERO;
     for case in 0..problem.cases() {
         // What one case reaches no other needs to go below.
         let limits = SlopeLimits {
@@ -123,6 +128,7 @@ pub fn prove_slope(
             problem: &problem,
             case,
             limits: &limits,
+            reserved: checking,
         };
         let found = search.run().ok_or_else(|| {
             if limits.is_over() {
@@ -133,6 +139,7 @@ pub fn prove_slope(
         })?;
         bound = f64::max(bound, found.bound);
         parts += found.parts;
+        checking += found.checking;
         proofs.push(found.tree.finish());
     }
     let certificate = SlopeCertificate {
@@ -155,12 +162,15 @@ struct Search<'a> {
     problem: &'a SlopeProblem,
     case: usize,
     limits: &'a SlopeLimits<'a>,
+    /// What the checker will take for the cases before.
+    reserved: Duration,
 }
 
 struct Found {
     bound: f64,
     tree: Growing,
     parts: usize,
+    checking: Duration,
 }
 
 /// A part with its bound.
@@ -171,6 +181,8 @@ struct Bounded {
     /// The unit to split next.
     split: Option<Unit>,
     work: f64,
+    /// What the checker will take to eliminate groups again.
+    checking: Duration,
 }
 
 /// A part of the tree.
@@ -201,8 +213,14 @@ impl Search<'_> {
                 .filter(|&k| open[k].bounded.bound > self.limits.enough)
                 .collect();
             let spent = parts >= self.limits.parts || work >= self.limits.work;
-            if next.is_empty() || spent || self.limits.is_over() {
-                return Some(Found { bound, tree, parts });
+            let checking: Duration = open.iter().map(|open| open.bounded.checking).sum();
+            if next.is_empty() || spent || self.limits.is_over_in(self.reserved + checking) {
+                return Some(Found {
+                    bound,
+                    tree,
+                    parts,
+                    checking,
+                });
             }
             let halves: Vec<Option<[Open; 2]>> =
                 next.par_iter().map(|&k| self.halves(&open[k])).collect();
@@ -254,7 +272,7 @@ impl Search<'_> {
         if self.limits.is_over() && !phases.is_empty() {
             return None;
         }
-        let mut part = self.problem.part(self.case, phases).ok()?;
+        let part = self.problem.part(self.case, phases).ok()?;
         if part.is_empty() {
             return Some(Bounded {
                 bound: 0.0,
@@ -263,30 +281,26 @@ impl Search<'_> {
                 },
                 split: None,
                 work: 0.0,
+                checking: Duration::ZERO,
             });
         }
-        let plain = by_magnitudes(&part, &[]);
         // Where nothing is eliminated, ways to do so are the same.
         let ways: &[bool] = if part.open_units() <= self.limits.unknowns {
             &[false]
         } else {
             &[true, false]
         };
-        let start = Instant::now();
-        let mut best = plain;
+        let mut best = Elimination::of(part).by_magnitudes();
+        let mut work = 0.0;
         for &by_factors in ways {
-            // What takes time to find takes as much to check.
-            if self.limits.is_over_in(start.elapsed()) {
-                break;
-            }
-            if part.cut() > 0 {
-                part = self.problem.part(self.case, phases).ok()?;
-            }
-            let found = self.eliminating(&mut part, by_factors, whole, start);
+            let mut elimination = Elimination::of(self.problem.part(self.case, phases).ok()?);
+            let found = self.eliminating(&mut elimination, by_factors, whole);
+            work += elimination.multiplications / PER_CUBE;
             if let Some(found) = found.filter(|found| found.bound <= best.bound) {
                 best = found;
             }
         }
+        best.work += work;
         Some(best).filter(|bounded| bounded.bound.is_finite())
     }
 
@@ -294,21 +308,20 @@ impl Search<'_> {
     /// if time is up before that.
     fn eliminating(
         &self,
-        part: &mut SlopePart<'_>,
+        elimination: &mut Elimination<'_>,
         by_factors: bool,
         whole: Option<&Bounded>,
-        start: Instant,
     ) -> Option<Bounded> {
-        let mut factors = Vec::new();
-        let mut best = by_magnitudes(part, &factors);
+        let mut best = elimination.by_magnitudes();
         loop {
-            if self.limits.is_over_in(start.elapsed()) {
+            if self.limits.is_over_in(self.reserved + elimination.checking) {
                 return None;
             }
+            let part = &elimination.part;
             if part.open_units() <= self.limits.unknowns
                 && let Some(quadratic) = part.quadratic()
             {
-                let found = self.by_form(part, &quadratic, &factors, whole);
+                let found = self.by_form(elimination, &quadratic, whole);
                 return Some(
                     found
                         .filter(|found| found.bound <= best.bound)
@@ -318,36 +331,24 @@ impl Search<'_> {
             if part.cut() == self.problem.groups() {
                 return Some(best);
             }
-            let group = part.cut() as u32;
-            let factor = if by_factors { self.factor(part) } else { None };
-            match factor {
-                Some(factor) => factors.push((group, factor)),
-                None => part.advance(),
+            if !(by_factors && elimination.by_factor(self.limits)) {
+                elimination.by_sizes(self.limits);
             }
-            let next = by_magnitudes(part, &factors);
+            let next = elimination.by_magnitudes();
             if next.bound < best.bound {
                 best = next;
             }
         }
     }
 
-    /// Eliminates the next group by a factor that the checker accepts; none, and nothing done, if there is none.
-    fn factor(&self, part: &mut SlopePart<'_>) -> Option<f32> {
-        let near = largest::eigenvalue(&part.reading()?)?;
-        let factors = BEYOND.iter().map(|beyond| (near * beyond) as f32);
-        factors
-            .into_iter()
-            .find(|&factor| part.advance_within(factor, self.limits.until()))
-    }
-
     /// A bound by multipliers: new ones, or those of the part that this one was cut from.
     fn by_form(
         &self,
-        part: &SlopePart<'_>,
+        elimination: &Elimination<'_>,
         quadratic: &Quadratic,
-        factors: &[(u32, f32)],
         whole: Option<&Bounded>,
     ) -> Option<Bounded> {
+        let part = &elimination.part;
         let found = multipliers::search(quadratic, &|| self.limits.is_over());
         let ranked = found.iter().flat_map(|found| &found.influence);
         let ranked = ranked.zip(quadratic.units());
@@ -377,11 +378,12 @@ impl Search<'_> {
         Some(Bounded {
             bound,
             leaf: SlopeLeaf::Quadratic {
-                eliminated: eliminated(part, factors),
+                eliminated: elimination.eliminated(),
                 multipliers: multipliers.collect(),
             },
             split,
             work: size.powi(3),
+            checking: elimination.checking,
         })
     }
 }
@@ -403,23 +405,71 @@ impl Bounded {
     }
 }
 
-/// What was eliminated to get to a part.
-fn eliminated(part: &SlopePart<'_>, factors: &[(u32, f32)]) -> Eliminated {
-    Eliminated {
-        groups: part.cut() as u32,
-        factors: factors.to_vec(),
-    }
+/// A part of which groups are eliminated, one after the other.
+struct Elimination<'a> {
+    part: SlopePart<'a>,
+    factors: Vec<(u32, f32)>,
+    /// How many of them factorisations took.
+    multiplications: f64,
+    /// How long the checker will take for the same.
+    checking: Duration,
 }
 
-fn by_magnitudes(part: &SlopePart<'_>, factors: &[(u32, f32)]) -> Bounded {
-    Bounded {
-        // A second checker rounds otherwise: a billionth to spare.
-        bound: part.by_magnitudes() * (1.0 + 1e-9),
-        leaf: SlopeLeaf::Magnitudes {
-            eliminated: eliminated(part, factors),
-        },
-        split: None,
-        work: 0.0,
+impl<'a> Elimination<'a> {
+    fn of(part: SlopePart<'a>) -> Self {
+        Self {
+            part,
+            factors: Vec::new(),
+            multiplications: 0.0,
+            checking: Duration::ZERO,
+        }
+    }
+
+    /// Eliminates the next group by a factor that the checker accepts; false, and nothing done, if none is found.
+    fn by_factor(&mut self, limits: &SlopeLimits<'_>) -> bool {
+        let Some(reading) = self.part.reading() else {
+            return false;
+        };
+        let Some(near) = largest::eigenvalue(&reading, limits.until()) else {
+            return false;
+        };
+        let group = self.part.cut() as u32;
+        for factor in BEYOND.map(|beyond| (near * beyond) as f32) {
+            self.multiplications += reading.work();
+            let start = Instant::now();
+            if self.part.advance_within(factor, limits.until()) {
+                self.checking += start.elapsed();
+                self.factors.push((group, factor));
+                return true;
+            }
+        }
+        false
+    }
+
+    fn by_sizes(&mut self, limits: &SlopeLimits<'_>) {
+        let start = Instant::now();
+        self.part.advance(limits.until());
+        self.checking += start.elapsed();
+    }
+
+    fn eliminated(&self) -> Eliminated {
+        Eliminated {
+            groups: self.part.cut() as u32,
+            factors: self.factors.clone(),
+        }
+    }
+
+    fn by_magnitudes(&self) -> Bounded {
+        Bounded {
+            // A second checker rounds otherwise: a billionth to spare.
+            bound: self.part.by_magnitudes() * (1.0 + 1e-9),
+            leaf: SlopeLeaf::Magnitudes {
+                eliminated: self.eliminated(),
+            },
+            split: None,
+            work: 0.0,
+            checking: self.checking,
+        }
     }
 }
 
