@@ -375,9 +375,23 @@ fn changed_certificates_are_rejected() {
 
 #[test]
 fn no_bytes_make_the_reader_or_the_check_panic() {
+    for unknowns in [300, 0] {
+        changed_bytes(unknowns);
+    }
+}
+
+/// Changes bytes of a certificate for whose forms at most so many units were left.
+fn changed_bytes(unknowns: usize) {
     let network = network(Family::Image, 2);
     let subject = subject(&network, Norm::LINF, &[0, 1]);
-    let good = proof(&network, &region(&network, 0.1), &subject, 4);
+    let limits = SlopeLimits {
+        parts: 4,
+        unknowns,
+        ..SlopeLimits::default()
+    };
+    let model = sha256(b"model");
+    let good = prove_slope(&network, &model, &region(&network, 0.1), &subject, &limits);
+    let good = good.expect("a bound");
     let bytes = good.certificate.to_bytes(&network);
     let mut random = Random::new(9);
     let content = &bytes[..bytes.len() - 32];
