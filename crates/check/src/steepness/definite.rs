@@ -80,7 +80,7 @@ fn factorises(n: usize, matrix: &mut [f64]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use deepconcolic_testing::Random;
     use num_bigint::BigInt;
     use num_rational::BigRational;
@@ -116,28 +116,32 @@ mod tests {
         true
     }
 
-    #[test]
-    fn what_is_accepted_is_definite_in_rational_numbers() {
+    /// A matrix next to singular: the last row depends on the others but for a little.
+    fn next_to_singular(random: &mut Random, little: f64) -> (usize, Vec<f64>) {
+        let n = 1 + random.below(6);
+        let factor: Vec<f64> = random.list(n * n, -1.0, 1.0);
+        let sizes: Vec<f64> = (0..n)
+            .map(|_| 10f64.powi(random.below(9) as i32 - 4))
+            .collect();
+        let mut matrix = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                let own = (0..n.saturating_sub(1)).map(|k| factor[i * n + k] * factor[j * n + k]);
+                let entry = own.sum::<f64>() + if i == j { little } else { 0.0 };
+                matrix[i * n + j] = entry * sizes[i] * sizes[j];
+            }
+        }
+        (n, matrix)
+    }
+
+    /// Asks of matrices next to singular whether they have a negative eigenvalue, beside rational numbers.
+    pub fn accepts_what_is_definite(is_semidefinite: impl Fn(usize, Vec<f64>) -> bool) {
         let mut random = Random::new(3);
         let (mut accepted, mut missed) = (0, 0);
         for round in 0..300 {
-            let n = 1 + random.below(6);
-            let factor: Vec<f64> = random.list(n * n, -1.0, 1.0);
-            let sizes: Vec<f64> = (0..n)
-                .map(|_| 10f64.powi(random.below(9) as i32 - 4))
-                .collect();
-            // Next to singular: the last row depends on the others but for a little.
             let little = [0.0, 1e-17, 1e-15, -1e-15, 1e-12, -1e-12, 1e-6, -1e-6][round % 8];
-            let mut matrix = vec![0.0; n * n];
-            for i in 0..n {
-                for j in 0..n {
-                    let own =
-                        (0..n.saturating_sub(1)).map(|k| factor[i * n + k] * factor[j * n + k]);
-                    let entry = own.sum::<f64>() + if i == j { little } else { 0.0 };
-                    matrix[i * n + j] = entry * sizes[i] * sizes[j];
-                }
-            }
-            let yes = is_semidefinite(n, matrix.clone(), |_| vec![0.0; n]);
+            let (n, matrix) = next_to_singular(&mut random, little);
+            let yes = is_semidefinite(n, matrix.clone());
             let is = is_definite(n, &matrix);
             assert!(is || !yes, "{n} {matrix:?}");
             accepted += usize::from(yes);
@@ -145,6 +149,11 @@ mod tests {
         }
         assert!(accepted > 50, "{accepted}");
         assert_eq!(missed, 0);
+    }
+
+    #[test]
+    fn what_is_accepted_is_definite_in_rational_numbers() {
+        accepts_what_is_definite(|n, matrix| is_semidefinite(n, matrix, |_| vec![0.0; n]));
     }
 
     #[test]

@@ -246,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_accepted_is_definite_in_rational_numbers() {
+        definite::tests::accepts_what_is_definite(|n, matrix| {
+            let mut envelope = Envelope::new(&vec![n - 1; n]).unwrap();
+            for (k, row) in envelope.rows().into_iter().enumerate() {
+                row.copy_from_slice(&matrix[k * n + k..(k + 1) * n]);
+            }
+            envelope.is_semidefinite(|_| vec![0.0; n], Until::NEVER)
+        });
+    }
+
+    #[test]
     fn errors_are_taken_off_and_time_ends_it() {
         let mut random = Random::new(9);
         let matrix = |random: &mut Random| banded(40, 6, random, 1.0).1;

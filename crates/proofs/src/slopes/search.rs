@@ -40,7 +40,7 @@ impl Default for SlopeLimits<'_> {
             enough: 0.0,
             parts: 200,
             work: 2e7,
-            unknowns: 300,
+            unknowns: 520,
             deadline: None,
             interrupt: None,
         }
@@ -364,7 +364,8 @@ impl Search<'_> {
             .into_iter()
             .flatten()
             .filter_map(|(near, values)| {
-                let square = least(near, |square| quadratic.is_bounded(square, &values))?;
+                let holds = |square: f64| quadratic.is_bounded(square, &values);
+                let square = least(near, holds, || self.limits.is_over())?;
                 Some((square, values))
             });
         let (square, values) = shown.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -473,20 +474,23 @@ impl<'a> Elimination<'a> {
     }
 }
 
-/// About the least number that holds, given one that may; none if nothing near does.
-fn least(near: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+/// About the least number that holds, given one that may; none if nothing near does. If time is up, one that holds will do.
+fn least(near: f64, holds: impl Fn(f64) -> bool, is_over: impl Fn() -> bool) -> Option<f64> {
     let mut high = near;
     let mut tries = 0;
     while !holds(high) {
+        if is_over() {
+            return None;
+        }
         high *= [1.0 + 1e-9, 1.0 + 1e-6, 1.001, 1.1, 2.0, 10.0].get(tries)?;
         tries += 1;
     }
     // The first guess is a few per cent too large at most.
     let mut low = 0.9 * high;
-    while low > 0.0 && holds(low) {
+    while low > 0.0 && !is_over() && holds(low) {
         (low, high) = (if low < 1e-6 * near { 0.0 } else { 0.5 * low }, low);
     }
-    while low > 0.0 && high > low * (1.0 + 2e-8) {
+    while low > 0.0 && high > low * (1.0 + 2e-8) && !is_over() {
         let middle = 0.5 * (low + high);
         if holds(middle) {
             high = middle;
