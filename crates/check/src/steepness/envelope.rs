@@ -71,7 +71,7 @@ impl Envelope {
     /// Whether the matrix, given up to errors, has no negative eigenvalue; no if that takes too long. `errors(scales)` are,
     /// row by row, sums of what entries can be wrong by once rows and columns are scaled.
     pub fn is_semidefinite(
-        mut self,
+        &mut self,
         errors: impl FnOnce(&[f64]) -> Vec<f64>,
         until: Until<'_>,
     ) -> bool {
@@ -236,7 +236,7 @@ mod tests {
             let n = 1 + random.below(90);
             let reach = random.below(n + 1);
             let added = [1e-3, 1e-9, -1e-9, -1e-3, -0.1][round % 5];
-            let (dense, envelope) = banded(n, reach, &mut random, added);
+            let (dense, mut envelope) = banded(n, reach, &mut random, added);
             let expected = definite::is_semidefinite(n, dense, |_| vec![0.0; n]);
             let found = envelope.is_semidefinite(|_| vec![0.0; n], Until::NEVER);
             assert_eq!(found, expected, "{n} {reach} {added}");

@@ -16,7 +16,7 @@ pub(super) fn eigenvalue(reading: &SlopeReading, until: Until<'_>) -> Option<f64
     let start = (0..n).map(|k| 0.5 + (k as f64 * 0.618_033_988_749_895).fract());
     let mut current: Vec<f64> = start.collect();
     let length = dot(&current, &current).sqrt();
-    current.iter_mut().for_each(|entry| *entry /= length);
+    divide(&mut current, length);
     let mut before = vec![0.0; n];
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
     for _ in 0..STEPS.min(n) {
@@ -31,14 +31,20 @@ pub(super) fn eigenvalue(reading: &SlopeReading, until: Until<'_>) -> Option<f64
         }
         let length = dot(&next, &next).sqrt();
         diagonal.push(own);
-        if !(length > 1e-12 * own.abs()) {
+        if length.is_nan() || length <= 1e-12 * own.abs() {
             break;
         }
-        next.iter_mut().for_each(|entry| *entry /= length);
+        divide(&mut next, length);
         beside.push(length);
         before = std::mem::replace(&mut current, next);
     }
     largest(&diagonal, &beside).filter(|value| value.is_finite() && *value > 0.0)
+}
+
+fn divide(list: &mut [f64], by: f64) {
+    for entry in list {
+        *entry /= by;
+    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
