@@ -578,7 +578,7 @@ mod tests {
             let holds = |factor: f64| reading.by_factor(factor, Until::NEVER).is_some();
             let mut ends = [0.0, 1e15];
             assert!(holds(ends[1]), "{round}");
-            while ends[1] - ends[0] > 1e-15 * ends[1] && (ends[0] + ends[1]) / 2.0 < ends[1] {
+            while ends[1] - ends[0] > 1e-15 * ends[1] {
                 let middle = 0.5 * (ends[0] + ends[1]);
                 if middle <= ends[0] {
                     break;
