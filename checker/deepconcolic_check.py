@@ -2039,7 +2039,20 @@ def second_halves(tree):
 
 # --- Slopes -----------------------------------------------------------------------------------------------------------
 
-BY_SIZE, SLOPE_SPLIT, BY_FORM = range(3)
+BY_SIZE, SLOPE_SPLIT, BY_FORM, BY_SIZE_WITH_FACTORS, BY_FORM_WITH_FACTORS = range(5)
+WITH_FACTORS = {BY_SIZE_WITH_FACTORS: BY_SIZE, BY_FORM_WITH_FACTORS: BY_FORM}
+
+
+def read_eliminated(r, with_factors):
+    """How many groups of variables a leaf eliminates. Factors are looked at no further than whether they can be any."""
+    groups = r.index()
+    factors = [(r.index(), r.single()) for _ in range(r.length(5))] if with_factors else []
+    numbers = [group for group, _ in factors]
+    if numbers != sorted(set(numbers)) or any(group >= groups for group in numbers):
+        raise Rejected("factors of groups that are not eliminated, or not in order")
+    if not all(factor > 0 and math.isfinite(factor) for _, factor in factors):
+        raise Rejected("a factor is not above 0 or no number")
+    return groups
 
 
 def read_slopes(data):
@@ -2060,12 +2073,14 @@ def read_slopes(data):
         nodes = []
         for _ in range(r.length(1)):
             kind = r.byte()
+            with_factors, kind = kind in WITH_FACTORS, WITH_FACTORS.get(kind, kind)
             if kind == BY_SIZE:
-                nodes.append((kind, r.index()))
+                nodes.append((kind, read_eliminated(r, with_factors)))
             elif kind == SLOPE_SPLIT:
                 nodes.append((kind, read_unit(r, names)))
             elif kind == BY_FORM:
-                nodes.append((kind, r.index(), [(read_unit(r, names), r.single()) for _ in range(r.length(7))]))
+                groups = read_eliminated(r, with_factors)
+                nodes.append((kind, groups, [(read_unit(r, names), r.single()) for _ in range(r.length(7))]))
             else:
                 raise Rejected("an unknown kind of node")
         trees.append(nodes)

@@ -18,7 +18,8 @@ INFERENCE = (LIB, "inference::small")
 RUN = (IT, "executions::")
 REJECT = (IT, "rejections::")
 SLOPES = (IT, "slopes::")
-ELIMINATION = (LIB, "steepness::frontier")
+ELIMINATION = (LIB, "steepness::")
+ELIMINATED = (IT, "eliminated::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -28,7 +29,11 @@ CHORD = "bounds/chord.rs"
 INTERPOLATION = "bounds/interpolation.rs"
 FORWARD = "bounds/forward.rs"
 LEAF = "bounds/leaf.rs"
+READING = "steepness/reading.rs"
+ENVELOPE = "steepness/envelope.rs"
+MAXIMA = "steepness/maxima.rs"
 FRONTIER = "steepness/frontier.rs"
+STEEPNESS = "steepness/verdict.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
 JOINT = "inference/joint.rs"
@@ -36,8 +41,24 @@ PROVEN = "inference/proven.rs"
 
 MUTANTS = [
     # Variables eliminated from the squares of derivatives.
-    ("a variable that a sum names again is taken for another", FRONTIER, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
-    ("half of the pairs of terms are left out", FRONTIER, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
+    ("a variable that a sum names again is taken for another", READING, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
+    ("half of the pairs of terms are left out", READING, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
+    ("entries of products err by nothing", READING, "up(up(others * root) * rounding + own)", "up(own)", ELIMINATION),
+    ("variables that many read are divided by their weight the wrong way", READING, "factor / w", "factor * w", ELIMINATION),
+    ("huge weights are multiplied all the same", READING, "weight.abs() <= LARGEST_WEIGHT", "!weight.is_nan()", ELIMINATION),
+    ("entries beyond the end of the row above are left out", ENVELOPE, "end.max(last + 1).max(row + 1)", "(last + 1).max(row + 1)", ELIMINATION),
+    ("the factorisation of an envelope does not round", ENVELOPE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
+    ("errors of an envelope are left out", ENVELOPE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
+    ("time does not end a factorisation", ENVELOPE, "until.is_over()", "false", ELIMINATION),
+    ("members that several maxima have count once", MAXIMA, "up(squares[place] * times[place])", "up(squares[place])", ELIMINATION),
+    ("a weight that is no number is dropped", MAXIMA, "weight.fold(0.0, larger)", "weight.fold(0.0, f64::max)", ELIMINATION),
+    ("what reads members beside maxima is forgotten", MAXIMA, "chains.is_empty() || is_read_elsewhere(cone, after, &chains, &place)", "chains.is_empty()", ELIMINATION),
+    ("what a reader had of other groups is forgotten", FRONTIER, "up(*weight + up(share.weight * up(share.slope * share.slope)))", "up(share.weight * up(share.slope * share.slope))", ELIMINATION),
+    ("slopes of curves are taken for less", FRONTIER, "up(*weight + up(share.weight * up(share.slope * share.slope)))", "up(*weight + up(share.weight * up(0.9 * share.slope * share.slope)))", ELIMINATION),
+    ("a factor is not confirmed", STEEPNESS, "part.advance_within(factor, Until::NEVER)", "part.advance_within(factor, Until::NEVER) || factor > 0.0", ELIMINATED),
+    ("factors of other groups pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "!ascending", ELIMINATED),
+    ("factors in any order pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "factors.last().is_some_and(|(last, _)| last >= groups)", ELIMINATED),
+    ("more groups are eliminated than there are", STEEPNESS, "*groups as usize > problem.groups()", "*groups as usize > usize::MAX", ELIMINATED),
     # Pulling back.
     ("the error of a pass is not taken off", BACKWARD, "result - error", "result", PULL),
     ("the error of a pass is added", BACKWARD, "result - error", "result + error", PULL),

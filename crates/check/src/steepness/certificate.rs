@@ -4,22 +4,39 @@ use crate::certificate::{Region, Unit};
 use crate::digest::Digest;
 use crate::steepness::subject::SlopeSubject;
 
+/// The groups of variables that are eliminated first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Eliminated {
+    /// How many, in the order they are computed.
+    pub groups: u32,
+    /// Those that are eliminated by a factor, ascending, each with it; the others go by sizes.
+    pub factors: Vec<(u32, f32)>,
+}
+
 /// How a part of the region is bounded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SlopeLeaf {
-    /// By the largest magnitudes that derivatives can have, once so many groups of variables are eliminated.
+    /// By the largest magnitudes that derivatives can have, once groups of variables are eliminated.
     Magnitudes {
-        /// How many.
-        cut: u32,
+        /// Which, and how.
+        eliminated: Eliminated,
     },
-    /// By one quadratic form: derivatives by variables that are left once so many groups are eliminated, less
+    /// By one quadratic form: derivatives by variables that are left once groups are eliminated, less
     /// multiples of what is known of every unit whose slope is open.
     Quadratic {
-        /// How many.
-        cut: u32,
+        /// Which, and how.
+        eliminated: Eliminated,
         /// The units and their multiples.
         multipliers: Vec<(Unit, f32)>,
     },
+}
+
+impl SlopeLeaf {
+    /// What is eliminated first.
+    pub fn eliminated(&self) -> &Eliminated {
+        let (Self::Magnitudes { eliminated } | Self::Quadratic { eliminated, .. }) = self;
+        eliminated
+    }
 }
 
 /// One node of a split tree.

@@ -7,7 +7,7 @@
 //! taken off its diagonal, and with it all that entries can be wrong by.
 
 /// More than underflow adds up to in a factorisation of numbers of about 1.
-const UNDERFLOW: f64 = 1e-200;
+pub(super) const UNDERFLOW: f64 = 1e-200;
 
 /// Whether a symmetric matrix, given up to errors, has no negative eigenvalue. Of its rows of length `n` the part
 /// right of the diagonal counts. Rows and columns are scaled by powers of two first, so that the diagonal is about 1;
@@ -37,12 +37,12 @@ pub(super) fn is_semidefinite(
 }
 
 /// The larger; what is no number wins.
-fn larger(a: f64, b: f64) -> f64 {
+pub(super) fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a >= b { a } else { b }
 }
 
 /// A power of two that brings a diagonal entry near 1; 0 if there is none.
-fn scale(entry: f64) -> f64 {
+pub(super) fn scale(entry: f64) -> f64 {
     let scale = (-0.5 * entry.log2()).round();
     if entry > 0.0 && scale.abs() < 150.0 {
         2.0_f64.powi(scale as i32)
@@ -80,7 +80,7 @@ fn factorises(n: usize, matrix: &mut [f64]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use deepconcolic_testing::Random;
     use num_bigint::BigInt;
     use num_rational::BigRational;
@@ -116,28 +116,32 @@ mod tests {
         true
     }
 
-    #[test]
-    fn what_is_accepted_is_definite_in_rational_numbers() {
+    /// A matrix next to singular: the last row depends on the others but for a little.
+    fn next_to_singular(random: &mut Random, little: f64) -> (usize, Vec<f64>) {
+        let n = 1 + random.below(6);
+        let factor: Vec<f64> = random.list(n * n, -1.0, 1.0);
+        let sizes: Vec<f64> = (0..n)
+            .map(|_| 10f64.powi(random.below(9) as i32 - 4))
+            .collect();
+        let mut matrix = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                let own = (0..n.saturating_sub(1)).map(|k| factor[i * n + k] * factor[j * n + k]);
+                let entry = own.sum::<f64>() + if i == j { little } else { 0.0 };
+                matrix[i * n + j] = entry * sizes[i] * sizes[j];
+            }
+        }
+        (n, matrix)
+    }
+
+    /// Asks of matrices next to singular whether they have a negative eigenvalue, beside rational numbers.
+    pub fn accepts_what_is_definite(is_semidefinite: impl Fn(usize, Vec<f64>) -> bool) {
         let mut random = Random::new(3);
         let (mut accepted, mut missed) = (0, 0);
         for round in 0..300 {
-            let n = 1 + random.below(6);
-            let factor: Vec<f64> = random.list(n * n, -1.0, 1.0);
-            let sizes: Vec<f64> = (0..n)
-                .map(|_| 10f64.powi(random.below(9) as i32 - 4))
-                .collect();
-            // Next to singular: the last row depends on the others but for a little.
             let little = [0.0, 1e-17, 1e-15, -1e-15, 1e-12, -1e-12, 1e-6, -1e-6][round % 8];
-            let mut matrix = vec![0.0; n * n];
-            for i in 0..n {
-                for j in 0..n {
-                    let own =
-                        (0..n.saturating_sub(1)).map(|k| factor[i * n + k] * factor[j * n + k]);
-                    let entry = own.sum::<f64>() + if i == j { little } else { 0.0 };
-                    matrix[i * n + j] = entry * sizes[i] * sizes[j];
-                }
-            }
-            let yes = is_semidefinite(n, matrix.clone(), |_| vec![0.0; n]);
+            let (n, matrix) = next_to_singular(&mut random, little);
+            let yes = is_semidefinite(n, matrix.clone());
             let is = is_definite(n, &matrix);
             assert!(is || !yes, "{n} {matrix:?}");
             accepted += usize::from(yes);
@@ -145,6 +149,11 @@ mod tests {
         }
         assert!(accepted > 50, "{accepted}");
         assert_eq!(missed, 0);
+    }
+
+    #[test]
+    fn what_is_accepted_is_definite_in_rational_numbers() {
+        accepts_what_is_definite(|n, matrix| is_semidefinite(n, matrix, |_| vec![0.0; n]));
     }
 
     #[test]

@@ -11,11 +11,18 @@ use crate::decode::{self, region, text, unit, unsealed};
 use crate::digest::sha256;
 use crate::encode::{self, write_region, write_unit};
 use crate::error::Rejection;
-use crate::steepness::certificate::{SlopeCertificate, SlopeLeaf, SlopeTree};
+use crate::steepness::certificate::{Eliminated, SlopeCertificate, SlopeLeaf, SlopeTree};
 use crate::steepness::subject::SlopeSubject;
 
 /// The first bytes: name and version.
 const MAGIC: &[u8; 8] = b"DCSLOPE1";
+
+/// Kinds of nodes.
+const MAGNITUDES: u8 = 0;
+const SPLIT: u8 = 1;
+const QUADRATIC: u8 = 2;
+const MAGNITUDES_BY_FACTORS: u8 = 3;
+const QUADRATIC_BY_FACTORS: u8 = 4;
 
 impl SlopeCertificate {
     /// Whether some bytes begin as such a certificate does.
@@ -121,17 +128,18 @@ impl SlopeCertificate {
 
 fn write_node(out: &mut Writer, node: &SlopeTree, names: &encode::Names<'_>) {
     match node {
-        SlopeTree::Leaf(SlopeLeaf::Magnitudes { cut }) => {
-            out.byte(0);
-            out.count((*cut).into());
+        SlopeTree::Leaf(SlopeLeaf::Magnitudes { eliminated }) => {
+            write_eliminated(out, [MAGNITUDES, MAGNITUDES_BY_FACTORS], eliminated);
         }
         SlopeTree::Split(unit) => {
-            out.byte(1);
+            out.byte(SPLIT);
             write_unit(out, names.unit(*unit));
         }
-        SlopeTree::Leaf(SlopeLeaf::Quadratic { cut, multipliers }) => {
-            out.byte(2);
-            out.count((*cut).into());
+        SlopeTree::Leaf(SlopeLeaf::Quadratic {
+            eliminated,
+            multipliers,
+        }) => {
+            write_eliminated(out, [QUADRATIC, QUADRATIC_BY_FACTORS], eliminated);
             out.count(multipliers.len() as u64);
             for &(unit, multiplier) in multipliers {
                 write_unit(out, names.unit(unit));
@@ -141,23 +149,51 @@ fn write_node(out: &mut Writer, node: &SlopeTree, names: &encode::Names<'_>) {
     }
 }
 
-fn node(reader: &mut Reader<'_>, names: &decode::Names<'_>) -> Result<SlopeTree, Rejection> {
-    match reader.byte()? {
-        0 => {
-            let cut = reader.index()?;
-            Ok(SlopeTree::Leaf(SlopeLeaf::Magnitudes { cut }))
+/// The kind of a node, without and with factors, and what is eliminated.
+fn write_eliminated(out: &mut Writer, kinds: [u8; 2], Eliminated { groups, factors }: &Eliminated) {
+    out.byte(kinds[usize::from(!factors.is_empty())]);
+    out.count((*groups).into());
+    if !factors.is_empty() {
+        out.count(factors.len() as u64);
+        for &(group, factor) in factors {
+            out.count(group.into());
+            out.single(factor);
         }
-        1 => Ok(SlopeTree::Split(names.unit(unit(reader)?))),
-        2 => {
-            let cut = reader.index()?;
+    }
+}
+
+fn node(reader: &mut Reader<'_>, names: &decode::Names<'_>) -> Result<SlopeTree, Rejection> {
+    let kind = reader.byte()?;
+    let by_factors = matches!(kind, MAGNITUDES_BY_FACTORS | QUADRATIC_BY_FACTORS);
+    match kind {
+        MAGNITUDES | MAGNITUDES_BY_FACTORS => {
+            let eliminated = eliminated(reader, by_factors)?;
+            Ok(SlopeTree::Leaf(SlopeLeaf::Magnitudes { eliminated }))
+        }
+        SPLIT => Ok(SlopeTree::Split(names.unit(unit(reader)?))),
+        QUADRATIC | QUADRATIC_BY_FACTORS => {
+            let eliminated = eliminated(reader, by_factors)?;
             let count = reader.length(7)?;
             let multipliers = (0..count).map(|_| {
                 let unit: Unit = names.unit(unit(reader)?);
                 Ok((unit, reader.single()?))
             });
             let multipliers = multipliers.collect::<Result<_, Rejection>>()?;
-            Ok(SlopeTree::Leaf(SlopeLeaf::Quadratic { cut, multipliers }))
+            Ok(SlopeTree::Leaf(SlopeLeaf::Quadratic {
+                eliminated,
+                multipliers,
+            }))
         }
         _ => Err(Rejection::Format("an unknown kind of node".into())),
     }
+}
+
+fn eliminated(reader: &mut Reader<'_>, by_factors: bool) -> Result<Eliminated, Rejection> {
+    let groups = reader.index()?;
+    let count = if by_factors { reader.length(5)? } else { 0 };
+    let factors = (0..count).map(|_| Ok((reader.index()?, reader.single()?)));
+    Ok(Eliminated {
+        groups,
+        factors: factors.collect::<Result<_, Rejection>>()?,
+    })
 }

@@ -5,20 +5,26 @@ mod adjoints;
 mod certificate;
 mod definite;
 #[cfg(test)]
+mod drawn;
+mod envelope;
+#[cfg(test)]
 mod exact;
 mod file;
 mod forms;
 mod frontier;
+mod maxima;
 mod problem;
 mod quadratic;
 mod question;
 mod ranges;
+mod reading;
 mod subject;
 mod verdict;
 
-pub use certificate::{SlopeCertificate, SlopeLeaf, SlopeTree};
+pub use certificate::{Eliminated, SlopeCertificate, SlopeLeaf, SlopeTree};
 pub use problem::{SlopePart, SlopeProblem};
 pub use quadratic::Quadratic;
 pub use question::SlopeQuestion;
+pub use reading::SlopeReading;
 pub use subject::SlopeSubject;
 pub use verdict::{AcceptedSlope, check_slopes};

@@ -10,10 +10,12 @@ use crate::bounds::lines::kink;
 use crate::certificate::{Region, Unit};
 use crate::error::Unsupported;
 use crate::steepness::adjoints::magnitudes;
+use crate::steepness::definite::larger;
 use crate::steepness::forms::{Forms, open_units};
-use crate::steepness::frontier::Frontier;
+use crate::steepness::frontier::{Frontier, group};
 use crate::steepness::quadratic::Quadratic;
 use crate::steepness::ranges::{slope_range, sum_up, up};
+use crate::steepness::reading::SlopeReading;
 use crate::steepness::subject::SlopeSubject;
 use crate::until::Until;
 
@@ -89,9 +91,14 @@ impl SlopeProblem {
         self.cases.len()
     }
 
-    /// How many groups of variables can be eliminated.
+    /// How many groups of variables can be eliminated: those before the first output. The derivative by an output has
+    /// a share of its own beside what its readers put into it.
     pub fn groups(&self) -> usize {
-        self.cone.steps.len()
+        let first = self.cone.targets.iter().copied().min().unwrap_or(0);
+        let groups = 0..self.cone.steps.len();
+        groups
+            .take_while(|&number| group(&self.cone, number).end <= first)
+            .count()
     }
 
     /// The inputs where units lie at or below (false) or at or above (true) their kinks; or what is wrong.
@@ -163,16 +170,16 @@ impl<'a> SlopePart<'a> {
             }
         };
         let magnitudes: Vec<f64> = (0..cone.variables).map(whole).collect();
-        let column = |(place, &element): (usize, &usize)| {
-            let width = problem.subject.widths[element];
-            up(width * sum_up(each.iter().map(|m| m[place])))
+        let column = |(place, &element): (usize, &usize)| match problem.subject.widths[element] {
+            0.0 => 0.0,
+            width => up(width * sum_up(each.iter().map(|m| m[place]))),
         };
         let columns = cone.inputs.iter().enumerate().map(column);
         let weights = problem
             .subject
             .weights(targets.len(), &cone.inputs, &magnitudes);
         let by_columns = if problem.subject.norm == deepconcolic_geometry::Norm::L1 {
-            columns.fold(0.0, f64::max)
+            columns.fold(0.0, larger)
         } else {
             f64::INFINITY
         };
@@ -209,10 +216,29 @@ impl<'a> SlopePart<'a> {
         self.frontier.cut
     }
 
-    /// Eliminates the next group.
-    pub fn advance(&mut self) {
+    /// Eliminates the next group. If time is up before that is done, no bound is finite any more.
+    pub fn advance(&mut self, until: Until<'_>) {
+        let (cone, slopes) = (&self.problem.cone, &self.slopes);
+        self.frontier.advance(cone, slopes, &self.magnitudes, until);
+    }
+
+    /// Who reads the next group; none if eliminating it loses nothing as it is.
+    pub fn reading(&self) -> Option<SlopeReading> {
+        let (cone, sizes) = (&self.problem.cone, &self.magnitudes);
+        if self.frontier.through_maxima(cone, sizes).is_some() {
+            return None;
+        }
+        let reading = self.frontier.reading(cone, &self.slopes, sizes);
+        (!reading.is_apart()).then_some(reading)
+    }
+
+    /// Eliminates the next group by a factor: the weighted squares of derivatives by the group
+    /// are at most so many times those of the readers' parts. False, and nothing done, if that is not seen to be so
+    /// in time.
+    pub fn advance_within(&mut self, factor: f32, until: Until<'_>) -> bool {
         let cone = &self.problem.cone;
-        self.frontier.advance(cone, &self.slopes, &self.magnitudes);
+        let reading = self.frontier.reading(cone, &self.slopes, &self.magnitudes);
+        self.frontier.advance_within(&reading, factor.into(), until)
     }
 
     /// The units whose slope is open in what is left.

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use crate::certificate::{Region, Unit};
 use crate::digest::Digest;
 use crate::error::Rejection;
-use crate::steepness::certificate::{SlopeCertificate, SlopeLeaf, SlopeTree};
-use crate::steepness::problem::SlopeProblem;
+use crate::steepness::certificate::{Eliminated, SlopeCertificate, SlopeLeaf, SlopeTree};
+use crate::steepness::problem::{SlopePart, SlopeProblem};
 use crate::steepness::subject::SlopeSubject;
 use crate::until::Until;
 
@@ -150,17 +150,51 @@ fn judge(
                 }
             }
         }
-        let judged = leaves.par_iter();
-        let judged = judged.map(|(leaf, phases)| judge_leaf(problem, case, leaf, phases, bound));
-        judged
+        // Factors take large matrices, each worked on by all threads: one at a time.
+        let (small, large): (Vec<Path<'_>>, Vec<Path<'_>>) = leaves
+            .into_iter()
+            .partition(|(leaf, _)| leaf.eliminated().factors.is_empty());
+        let judged = |(leaf, phases): &Path<'_>| judge_leaf(problem, case, leaf, phases, bound);
+        small
+            .par_iter()
+            .map(judged)
             .collect::<Vec<_>>()
             .into_iter()
             .collect::<Result<(), String>>()?;
+        large.iter().try_for_each(judged)?;
     }
     match nodes.next() {
         None => Ok(()),
         Some(_) => Err("something follows the end of the tree".into()),
     }
+}
+
+/// Eliminates the groups that a leaf names.
+fn eliminate(
+    problem: &SlopeProblem,
+    part: &mut SlopePart<'_>,
+    Eliminated { groups, factors }: &Eliminated,
+) -> Result<(), String> {
+    if *groups as usize > problem.groups() {
+        return Err("more groups are eliminated than there are".into());
+    }
+    let ascending = factors.is_sorted_by(|(a, _), (b, _)| a < b);
+    if !ascending || factors.last().is_some_and(|(last, _)| last >= groups) {
+        return Err("factors of groups that are not eliminated, or not in order".into());
+    }
+    let mut factors = factors.iter().peekable();
+    for group in 0..*groups {
+        match factors.next_if(|(number, _)| *number == group) {
+            None => part.advance(Until::NEVER),
+            Some(&(_, factor)) if part.advance_within(factor, Until::NEVER) => {}
+            Some((_, factor)) => {
+                return Err(format!(
+                    "the factor {factor} of group {group} does not follow"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn judge_leaf(
@@ -174,15 +208,7 @@ fn judge_leaf(
     if part.is_empty() {
         return Ok(());
     }
-    let cut = match leaf {
-        SlopeLeaf::Magnitudes { cut } | SlopeLeaf::Quadratic { cut, .. } => *cut as usize,
-    };
-    if cut > problem.groups() {
-        return Err("more groups are eliminated than there are".into());
-    }
-    while part.cut() < cut {
-        part.advance();
-    }
+    eliminate(problem, &mut part, leaf.eliminated())?;
     let follows = match leaf {
         SlopeLeaf::Magnitudes { .. } => part.by_magnitudes() <= bound,
         SlopeLeaf::Quadratic { multipliers, .. } => {

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside: what it says of executions, and what it must not accept.
 
+mod eliminated;
 mod executions;
 mod rejections;
 mod slopes;

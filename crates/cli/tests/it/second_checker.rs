@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use deepconcolic_check::steepness::{
+    Eliminated, SlopeCertificate, SlopeLeaf, SlopeTree, check_slopes,
+};
 use deepconcolic_check::{Certificate, Expectation, Split, Tree, check, hex, sha256};
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
@@ -513,5 +516,45 @@ fn the_second_checker_agrees_on_how_steep_a_network_is_at_most() {
         });
         let (first, second, said) = verdicts(python, &folder);
         assert_eq!((first, second), (1, 1), "{norm}: {said}");
+    }
+}
+
+#[test]
+fn the_second_checker_leaves_factors_to_the_first_and_rejects_what_can_be_none() {
+    let Some(python) = python() else { return };
+    let bed = TempDir::new().unwrap();
+    let model = project().join("testdata/mlp.onnx");
+    let rows = ["testdata/mlp.onnx", "--data", "testdata/data_mlp.npz"];
+    let flags = ["--criterion", "lipschitz", "--radius", "0.1"];
+    let flags = [&flags[..], &["--seeds", "1", "--max-executions", "2000"]].concat();
+    let folder = run(&bed, "factors", rows, &flags);
+    let network = deepconcolic_formats::load(&model, &LoadOptions::default());
+    let network = network.unwrap().network;
+    let digest = sha256(&std::fs::read(&model).unwrap());
+    for (factors, expected) in [
+        (vec![(0, 1e9)], true),
+        (vec![(0, -1.0)], false),
+        (vec![(0, f32::NAN)], false),
+        (vec![(0, f32::INFINITY)], false),
+        (vec![(1, 1e9)], false),
+        (vec![(0, 1e9), (0, 1e9)], false),
+    ] {
+        for entry in std::fs::read_dir(folder.join("certificates")).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let mut certificate = SlopeCertificate::from_bytes(&bytes, &network).unwrap();
+            let eliminated = Eliminated {
+                groups: 1,
+                factors: factors.clone(),
+            };
+            certificate.bound = 1e12;
+            certificate.proofs = vec![vec![SlopeTree::Leaf(SlopeLeaf::Magnitudes { eliminated })]];
+            let verdict = check_slopes(&network, &certificate, &digest);
+            assert_eq!(verdict.is_ok(), expected, "{factors:?}: {verdict:?}");
+            std::fs::write(&path, certificate.to_bytes(&network)).unwrap();
+        }
+        let (_, second, said) = verdicts(python, &folder);
+        assert_eq!(second, if expected { 2 } else { 1 }, "{factors:?}: {said}");
+        assert_eq!(said.contains("early layers were eliminated"), expected);
     }
 }

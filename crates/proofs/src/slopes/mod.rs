@@ -2,6 +2,7 @@
 //! branching on phases where that helps.
 
 mod growing;
+mod largest;
 mod matrix;
 mod multipliers;
 mod search;

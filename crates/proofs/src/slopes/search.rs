@@ -5,13 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use deepconcolic_check::steepness::{
-    AcceptedSlope, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem, SlopeSubject,
+    AcceptedSlope, Eliminated, Quadratic, SlopeCertificate, SlopeLeaf, SlopePart, SlopeProblem,
+    SlopeSubject,
 };
 use deepconcolic_check::{Digest, Region, Rejection, Unit, Unsupported, Until};
 use deepconcolic_network::Network;
 use rayon::prelude::*;
 
 use super::growing::Growing;
+use super::largest;
 use super::multipliers;
 
 /// How far to go for one region.
@@ -21,7 +23,8 @@ pub struct SlopeLimits<'a> {
     pub enough: f64,
     /// Most parts that are bounded.
     pub parts: usize,
-    /// Most work for all parts together: the cube of unknowns and outputs, part by part.
+    /// Most work for all parts together: the cube of unknowns and outputs, part by part, and so many multiplications
+    /// of factorisations as take as long.
     pub work: f64,
     /// Most unknowns of a form; with more, early layers are eliminated first, which costs tightness.
     pub unknowns: usize,
@@ -37,7 +40,7 @@ impl Default for SlopeLimits<'_> {
             enough: 0.0,
             parts: 200,
             work: 2e7,
-            unknowns: 300,
+            unknowns: 520,
             deadline: None,
             interrupt: None,
         }
@@ -77,6 +80,12 @@ pub struct SlopeProof {
 /// Bounds taken up at once: whatever the number of threads, the same parts are looked at.
 const TOGETHER: usize = 4;
 
+/// Factors that are tried, in multiples of an eigenvalue that is near the largest, from below.
+const BEYOND: [f64; 3] = [1.003, 1.03, 1.3];
+
+/// Multiplications of a factorisation that take as long as multipliers for a form with one unknown.
+const PER_CUBE: f64 = 400.0;
+
 /// Why there is no bound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSlope {
@@ -108,6 +117,7 @@ pub fn prove_slope(
     let problem = problem.ok_or(NoSlope::Late)?;
     let mut bound = 0.0;
     let (mut parts, mut proofs) = (0, Vec::new());
+    let mut checking = Duration::ZERO;
     for case in 0..problem.cases() {
         // What one case reaches no other needs to go below.
         let limits = SlopeLimits {
@@ -118,6 +128,7 @@ pub fn prove_slope(
             problem: &problem,
             case,
             limits: &limits,
+            reserved: checking,
         };
         let found = search.run().ok_or_else(|| {
             if limits.is_over() {
@@ -128,6 +139,7 @@ pub fn prove_slope(
         })?;
         bound = f64::max(bound, found.bound);
         parts += found.parts;
+        checking += found.checking;
         proofs.push(found.tree.finish());
     }
     let certificate = SlopeCertificate {
@@ -150,12 +162,15 @@ struct Search<'a> {
     problem: &'a SlopeProblem,
     case: usize,
     limits: &'a SlopeLimits<'a>,
+    /// What the checker will take for the cases before.
+    reserved: Duration,
 }
 
 struct Found {
     bound: f64,
     tree: Growing,
     parts: usize,
+    checking: Duration,
 }
 
 /// A part with its bound.
@@ -166,6 +181,8 @@ struct Bounded {
     /// The unit to split next.
     split: Option<Unit>,
     work: f64,
+    /// What the checker will take to eliminate groups again.
+    checking: Duration,
 }
 
 /// A part of the tree.
@@ -196,8 +213,14 @@ impl Search<'_> {
                 .filter(|&k| open[k].bounded.bound > self.limits.enough)
                 .collect();
             let spent = parts >= self.limits.parts || work >= self.limits.work;
-            if next.is_empty() || spent || self.limits.is_over() {
-                return Some(Found { bound, tree, parts });
+            let checking: Duration = open.iter().map(|open| open.bounded.checking).sum();
+            if next.is_empty() || spent || self.limits.is_over_in(self.reserved + checking) {
+                return Some(Found {
+                    bound,
+                    tree,
+                    parts,
+                    checking,
+                });
             }
             let halves: Vec<Option<[Open; 2]>> =
                 next.par_iter().map(|&k| self.halves(&open[k])).collect();
@@ -249,36 +272,69 @@ impl Search<'_> {
         if self.limits.is_over() && !phases.is_empty() {
             return None;
         }
-        let mut part = self.problem.part(self.case, phases).ok()?;
+        let part = self.problem.part(self.case, phases).ok()?;
         if part.is_empty() {
             return Some(Bounded {
                 bound: 0.0,
-                leaf: SlopeLeaf::Magnitudes { cut: 0 },
+                leaf: SlopeLeaf::Magnitudes {
+                    eliminated: Eliminated::default(),
+                },
                 split: None,
                 work: 0.0,
+                checking: Duration::ZERO,
             });
         }
-        let plain = by_magnitudes(&part);
-        let mut best = plain.clone();
-        let start = Instant::now();
-        loop {
-            // What takes time to find takes as much to check.
-            if self.limits.is_over_in(start.elapsed()) {
-                return Some(plain).filter(|bounded| bounded.bound.is_finite());
+        // Where nothing is eliminated, ways to do so are the same.
+        let ways: &[bool] = if part.open_units() <= self.limits.unknowns {
+            &[false]
+        } else {
+            &[true, false]
+        };
+        let mut best = Elimination::of(part).by_magnitudes();
+        let mut work = 0.0;
+        for &by_factors in ways {
+            let mut elimination = Elimination::of(self.problem.part(self.case, phases).ok()?);
+            let found = self.eliminating(&mut elimination, by_factors, whole);
+            work += elimination.multiplications / PER_CUBE;
+            if let Some(found) = found.filter(|found| found.bound <= best.bound) {
+                best = found;
             }
+        }
+        best.work += work;
+        Some(best).filter(|bounded| bounded.bound.is_finite())
+    }
+
+    /// The best bound that is found while groups are eliminated, until the rest is small enough for a form; none
+    /// if time is up before that.
+    fn eliminating(
+        &self,
+        elimination: &mut Elimination<'_>,
+        by_factors: bool,
+        whole: Option<&Bounded>,
+    ) -> Option<Bounded> {
+        let mut best = elimination.by_magnitudes();
+        loop {
+            if self.limits.is_over_in(self.reserved + elimination.checking) {
+                return None;
+            }
+            let part = &elimination.part;
             if part.open_units() <= self.limits.unknowns
                 && let Some(quadratic) = part.quadratic()
             {
-                let found = self.by_form(&part, &quadratic, whole);
-                let is_better = |found: &Bounded| found.bound <= best.bound;
-                let chosen = found.filter(is_better).unwrap_or(best);
-                return Some(chosen).filter(|bounded| bounded.bound.is_finite());
+                let found = self.by_form(elimination, &quadratic, whole);
+                return Some(
+                    found
+                        .filter(|found| found.bound <= best.bound)
+                        .unwrap_or(best),
+                );
             }
             if part.cut() == self.problem.groups() {
-                return Some(best).filter(|bounded| bounded.bound.is_finite());
+                return Some(best);
             }
-            part.advance();
-            let next = by_magnitudes(&part);
+            if !(by_factors && elimination.by_factor(self.limits)) {
+                elimination.by_sizes(self.limits);
+            }
+            let next = elimination.by_magnitudes();
             if next.bound < best.bound {
                 best = next;
             }
@@ -288,10 +344,11 @@ impl Search<'_> {
     /// A bound by multipliers: new ones, or those of the part that this one was cut from.
     fn by_form(
         &self,
-        part: &SlopePart<'_>,
+        elimination: &Elimination<'_>,
         quadratic: &Quadratic,
         whole: Option<&Bounded>,
     ) -> Option<Bounded> {
+        let part = &elimination.part;
         let found = multipliers::search(quadratic, &|| self.limits.is_over());
         let ranked = found.iter().flat_map(|found| &found.influence);
         let ranked = ranked.zip(quadratic.units());
@@ -307,7 +364,8 @@ impl Search<'_> {
             .into_iter()
             .flatten()
             .filter_map(|(near, values)| {
-                let square = least(near, |square| quadratic.is_bounded(square, &values))?;
+                let holds = |square: f64| quadratic.is_bounded(square, &values);
+                let square = least(near, holds, || self.limits.is_over())?;
                 Some((square, values))
             });
         let (square, values) = shown.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -321,11 +379,12 @@ impl Search<'_> {
         Some(Bounded {
             bound,
             leaf: SlopeLeaf::Quadratic {
-                cut: part.cut() as u32,
+                eliminated: elimination.eliminated(),
                 multipliers: multipliers.collect(),
             },
             split,
             work: size.powi(3),
+            checking: elimination.checking,
         })
     }
 }
@@ -333,42 +392,105 @@ impl Search<'_> {
 impl Bounded {
     /// The multipliers of its leaf for the units of a smaller part, if they are of the same cut.
     fn multipliers_of(&self, part: &SlopePart<'_>, quadratic: &Quadratic) -> Option<Vec<f32>> {
-        let SlopeLeaf::Quadratic { cut, multipliers } = &self.leaf else {
+        let SlopeLeaf::Quadratic {
+            eliminated,
+            multipliers,
+        } = &self.leaf
+        else {
             return None;
         };
         let known: HashMap<Unit, f32> = multipliers.iter().copied().collect();
         let units = quadratic.units().iter();
         let values = units.map(|unit| known.get(unit).copied());
-        (*cut as usize == part.cut()).then(|| values.collect())?
+        (eliminated.groups as usize == part.cut()).then(|| values.collect())?
     }
 }
 
-fn by_magnitudes(part: &SlopePart<'_>) -> Bounded {
-    Bounded {
-        // A second checker rounds otherwise: a billionth to spare.
-        bound: part.by_magnitudes() * (1.0 + 1e-9),
-        leaf: SlopeLeaf::Magnitudes {
-            cut: part.cut() as u32,
-        },
-        split: None,
-        work: 0.0,
+/// A part of which groups are eliminated, one after the other.
+struct Elimination<'a> {
+    part: SlopePart<'a>,
+    factors: Vec<(u32, f32)>,
+    /// How many of them factorisations took.
+    multiplications: f64,
+    /// How long the checker will take for the same.
+    checking: Duration,
+}
+
+impl<'a> Elimination<'a> {
+    fn of(part: SlopePart<'a>) -> Self {
+        Self {
+            part,
+            factors: Vec::new(),
+            multiplications: 0.0,
+            checking: Duration::ZERO,
+        }
+    }
+
+    /// Eliminates the next group by a factor that the checker accepts; false, and nothing done, if none is found.
+    fn by_factor(&mut self, limits: &SlopeLimits<'_>) -> bool {
+        let Some(reading) = self.part.reading() else {
+            return false;
+        };
+        let Some(near) = largest::eigenvalue(&reading, limits.until()) else {
+            return false;
+        };
+        let group = self.part.cut() as u32;
+        for factor in BEYOND.map(|beyond| (near * beyond) as f32) {
+            self.multiplications += reading.work();
+            let start = Instant::now();
+            if self.part.advance_within(factor, limits.until()) {
+                self.checking += start.elapsed();
+                self.factors.push((group, factor));
+                return true;
+            }
+        }
+        false
+    }
+
+    fn by_sizes(&mut self, limits: &SlopeLimits<'_>) {
+        let start = Instant::now();
+        self.part.advance(limits.until());
+        self.checking += start.elapsed();
+    }
+
+    fn eliminated(&self) -> Eliminated {
+        Eliminated {
+            groups: self.part.cut() as u32,
+            factors: self.factors.clone(),
+        }
+    }
+
+    fn by_magnitudes(&self) -> Bounded {
+        Bounded {
+            // A second checker rounds otherwise: a billionth to spare.
+            bound: self.part.by_magnitudes() * (1.0 + 1e-9),
+            leaf: SlopeLeaf::Magnitudes {
+                eliminated: self.eliminated(),
+            },
+            split: None,
+            work: 0.0,
+            checking: self.checking,
+        }
     }
 }
 
-/// About the least number that holds, given one that may; none if nothing near does.
-fn least(near: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+/// About the least number that holds, given one that may; none if nothing near does. If time is up, one that holds will do.
+fn least(near: f64, holds: impl Fn(f64) -> bool, is_over: impl Fn() -> bool) -> Option<f64> {
     let mut high = near;
     let mut tries = 0;
     while !holds(high) {
+        if is_over() {
+            return None;
+        }
         high *= [1.0 + 1e-9, 1.0 + 1e-6, 1.001, 1.1, 2.0, 10.0].get(tries)?;
         tries += 1;
     }
     // The first guess is a few per cent too large at most.
     let mut low = 0.9 * high;
-    while low > 0.0 && holds(low) {
+    while low > 0.0 && !is_over() && holds(low) {
         (low, high) = (if low < 1e-6 * near { 0.0 } else { 0.5 * low }, low);
     }
-    while low > 0.0 && high > low * (1.0 + 2e-8) {
+    while low > 0.0 && high > low * (1.0 + 2e-8) && !is_over() {
         let middle = 0.5 * (low + high);
         if holds(middle) {
             high = middle;

@@ -99,6 +99,35 @@ fn inside(random: &mut Random, region: &Region) -> Vec<f64> {
         .collect()
 }
 
+/// The steepest that is met among derivatives and pairs of inputs that are drawn.
+fn steepest(network: &Network, region: &Region, subject: &SlopeSubject, seed: u64) -> f64 {
+    let mut random = Random::new(seed);
+    let mut steepest: f64 = 0.0;
+    for _ in 0..400 {
+        let a = inside(&mut random, region);
+        steepest = steepest.max(steepness(network, subject, &a));
+        let far = inside(&mut random, region);
+        let near: Vec<f64> = a
+            .iter()
+            .zip(&far)
+            .map(|(a, b)| a + 1e-3 * (b - a))
+            .collect();
+        for b in [far, near] {
+            let change = values(network, subject, &a);
+            let change: Vec<f64> = change
+                .iter()
+                .zip(values(network, subject, &b))
+                .map(|(x, y)| x - y)
+                .collect();
+            let step = a.iter().zip(&b).zip(&subject.widths);
+            let step: Vec<f64> = step.map(|((a, b), w)| (a - b) / w).collect();
+            let ratio = length(subject.norm, &change) / length(subject.norm, &step);
+            steepest = steepest.max(ratio);
+        }
+    }
+    steepest
+}
+
 #[test]
 fn no_derivative_and_no_pair_is_steeper_than_the_bound() {
     let mut tight = 0;
@@ -117,30 +146,7 @@ fn no_derivative_and_no_pair_is_steeper_than_the_bound() {
         let parts = [1, 40][seed % 2];
         let found = proof(&network, &region, &subject, parts);
         let bound = found.accepted.bound();
-        let mut random = Random::new(seed as u64);
-        let mut steepest: f64 = 0.0;
-        for _ in 0..400 {
-            let a = inside(&mut random, &region);
-            steepest = steepest.max(steepness(&network, &subject, &a));
-            let far = inside(&mut random, &region);
-            let near: Vec<f64> = a
-                .iter()
-                .zip(&far)
-                .map(|(a, b)| a + 1e-3 * (b - a))
-                .collect();
-            for b in [far, near] {
-                let change = values(&network, &subject, &a);
-                let change: Vec<f64> = change
-                    .iter()
-                    .zip(values(&network, &subject, &b))
-                    .map(|(x, y)| x - y)
-                    .collect();
-                let step = a.iter().zip(&b).zip(&subject.widths);
-                let step: Vec<f64> = step.map(|((a, b), w)| (a - b) / w).collect();
-                let ratio = length(norm, &change) / length(norm, &step);
-                steepest = steepest.max(ratio);
-            }
-        }
+        let steepest = steepest(&network, &region, &subject, seed as u64);
         assert!(
             steepest <= bound * (1.0 + 1e-9),
             "{seed}: {steepest} {bound}"
@@ -148,6 +154,55 @@ fn no_derivative_and_no_pair_is_steeper_than_the_bound() {
         tight += usize::from(bound < 2.0 * steepest);
     }
     assert!(tight > 12, "{tight}");
+}
+
+#[test]
+fn nothing_is_steeper_than_a_bound_for_which_groups_were_eliminated_by_factors() {
+    let mut by_factors = 0;
+    for seed in 0..24 {
+        let family = [Family::Relu, Family::PiecewiseLinear, Family::Image][seed % 3];
+        let network = network(family, 100 + seed as u64);
+        let norm = [Norm::L2, Norm::LINF, Norm::L1][(seed / 3) % 3];
+        let logits = network.elements(Point::Logits) as u32;
+        let outputs: Vec<u32> = (0..if seed % 2 == 0 { 1 } else { logits }).collect();
+        let subject = subject(&network, norm, &outputs);
+        let region = region(&network, [0.05, 0.3, 1.0][seed % 3]);
+        let limits = SlopeLimits {
+            unknowns: [0, 3][seed % 2],
+            parts: 1,
+            ..SlopeLimits::default()
+        };
+        let model = sha256(b"model");
+        let found = prove_slope(&network, &model, &region, &subject, &limits).expect("a bound");
+        let bytes = found.certificate.to_bytes(&network);
+        let read = SlopeCertificate::from_bytes(&bytes, &network);
+        assert_eq!(read.as_ref(), Ok(&found.certificate));
+        let bound = found.accepted.bound();
+        let steepest = steepest(&network, &region, &subject, seed as u64);
+        assert!(
+            steepest <= bound * (1.0 + 1e-9),
+            "{seed}: {steepest} {bound}"
+        );
+        let mut changed = found.certificate;
+        for node in changed.proofs.iter_mut().flatten() {
+            let SlopeTree::Leaf(
+                SlopeLeaf::Magnitudes { eliminated } | SlopeLeaf::Quadratic { eliminated, .. },
+            ) = node
+            else {
+                continue;
+            };
+            by_factors += eliminated.factors.len();
+            for factor in &mut eliminated.factors {
+                factor.1 *= 0.5;
+            }
+            if !eliminated.factors.is_empty() {
+                let reason = verdict(&network, &changed).expect_err("factors are too small");
+                assert!(reason.to_string().contains("does not follow"), "{reason}");
+                break;
+            }
+        }
+    }
+    assert!(by_factors > 12, "{by_factors}");
 }
 
 /// x to 4 Relus to 3 Relus to one output, and its layers.
@@ -320,9 +375,23 @@ fn changed_certificates_are_rejected() {
 
 #[test]
 fn no_bytes_make_the_reader_or_the_check_panic() {
+    for unknowns in [300, 0] {
+        changed_bytes(unknowns);
+    }
+}
+
+/// Changes bytes of a certificate for whose forms at most so many units were left.
+fn changed_bytes(unknowns: usize) {
     let network = network(Family::Image, 2);
     let subject = subject(&network, Norm::LINF, &[0, 1]);
-    let good = proof(&network, &region(&network, 0.1), &subject, 4);
+    let limits = SlopeLimits {
+        parts: 4,
+        unknowns,
+        ..SlopeLimits::default()
+    };
+    let model = sha256(b"model");
+    let good = prove_slope(&network, &model, &region(&network, 0.1), &subject, &limits);
+    let good = good.expect("a bound");
     let bytes = good.certificate.to_bytes(&network);
     let mut random = Random::new(9);
     let content = &bytes[..bytes.len() - 32];
