@@ -177,11 +177,16 @@ fn seen(run: &SavedRun, layer: usize, count: usize) -> Vec<(f32, f32)> {
 }
 
 fn counted(states: &[u8]) -> State {
-    let count = |state: RowState| states.iter().filter(|&&row| row == state as u8).count();
+    let mut counts = [0; RowState::ALL.len()];
+    for &row in states {
+        if let Some(count) = counts.get_mut(usize::from(row)) {
+            *count += 1;
+        }
+    }
     State {
-        met: count(RowState::Covered),
-        impossible: count(RowState::Infeasible),
-        open: count(RowState::Unresolved),
+        met: counts[RowState::Covered as usize],
+        impossible: counts[RowState::Infeasible as usize],
+        open: counts[RowState::Unresolved as usize],
     }
 }
 
