@@ -526,7 +526,8 @@ fn the_second_checker_leaves_factors_to_the_first_and_rejects_what_can_be_none()
     let model = project().join("testdata/mlp.onnx");
     let rows = ["testdata/mlp.onnx", "--data", "testdata/data_mlp.npz"];
     let flags = ["--criterion", "lipschitz", "--radius", "0.1"];
-    let flags = [&flags[..], &["--seeds", "1", "--max-executions", "2000"]].concat();
+    let flags = [&flags[..], &["--ratio-norm", "l2", "--seeds", "1"]].concat();
+    let flags = [&flags[..], &["--max-executions", "2000"]].concat();
     let folder = run(&bed, "factors", rows, &flags);
     let network = deepconcolic_formats::load(&model, &LoadOptions::default());
     let network = network.unwrap().network;
