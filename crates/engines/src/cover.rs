@@ -1,6 +1,7 @@
 //! Covering many pairs of neurons from many seeds: crossings while one solve closes several pairs,
 //! meetings for what is left.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -71,10 +72,13 @@ impl PairSearch<'_> {
         nearness: &Nearness,
         each: &Budget<'_>,
     ) -> Result<Vec<Covered>, Reason> {
-        let covered = parts
-            .par_iter()
-            .map(|part| self.cover_part(part, nearness, each));
-        covered.collect::<Vec<_>>().into_iter().collect()
+        // Handed out one by one, the largest first: what is left at the end, when threads run out of work, is small.
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        order.sort_by_key(|&part| Reverse(parts[part].len()));
+        let cover = |part: usize| (part, self.cover_part(&parts[part], nearness, each));
+        let mut covered: Vec<_> = order.into_iter().par_bridge().map(cover).collect();
+        covered.sort_by_key(|(part, _)| *part);
+        covered.into_iter().map(|(_, covered)| covered).collect()
     }
 
     fn cover_part(

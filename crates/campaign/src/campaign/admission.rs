@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use deepconcolic_check::{Claim, Confirmed, Slot, Standing};
+use deepconcolic_check::{Claim, Confirmed, PairClaim, Slot, Standing};
+use rayon::prelude::*;
 
 use super::{Added, AddedPair, Campaign, Played, Round};
 use crate::identity::TestRef;
@@ -44,6 +45,23 @@ impl Draft {
 
 /// A proposal, and what running it again showed.
 type Candidate = (Added, Confirmed);
+
+/// Proposals of pairs that are run at a time, which bounds the memory that they take.
+const SIDE_BY_SIDE: usize = 64;
+
+/// A proposal of pairs, and what running it again showed.
+struct PairsRun {
+    /// What tests are numbered from: the root is 0, a new test one more than its place in `added`.
+    root: TestRef,
+    added: Vec<Added>,
+    /// Of each new test; empty when one of them may not be a test.
+    confirmed: Vec<Confirmed>,
+    claims: Vec<PairClaim>,
+    standings: Vec<Standing>,
+    slopes: Vec<Option<f64>>,
+    /// Passes that it took.
+    forward: usize,
+}
 
 /// Two inputs that are said to meet a requirement together, and the number of their root.
 pub struct FoundPair {
@@ -101,10 +119,20 @@ impl Campaign {
             after,
             passes,
         };
-        for proposal in pairs {
-            self.draft_pair(stage, proposal, &mut draft);
+        let mut pairs = self.pairs_allowed(pairs).into_iter();
+        loop {
+            // Which pairs stand depends on nothing that the round brings, and most proposals are of two tests: side by
+            // side they keep all threads busy, one after the other none.
+            let some: Vec<PairProposal> = pairs.by_ref().take(SIDE_BY_SIDE).collect();
+            if some.is_empty() {
+                return draft;
+            }
+            let run = some.into_par_iter();
+            let run: Vec<PairsRun> = run.map(|pairs| self.run_pairs(stage, pairs)).collect();
+            for pairs in run {
+                self.draft_pairs(pairs, &mut draft);
+            }
         }
-        draft
     }
 
     /// The proposals that the caller's filter allows.
@@ -119,86 +147,126 @@ impl Campaign {
         kept
     }
 
-    fn draft_pair(&self, stage: Stage, proposal: PairProposal, draft: &mut Draft) {
-        let first = draft.added.len();
-        let (new, confirmed, claims) = self.accept_pairs(stage, proposal, draft);
-        draft.added.extend(new);
-        let judged = self.stand(&claims, &draft.added);
-        draft.passes.forward += 2 * claims.len();
+    /// The proposals of pairs of which the caller's filter allows every test but the root.
+    fn pairs_allowed(&self, proposals: Vec<PairProposal>) -> Vec<PairProposal> {
+        let Some(filter) = &self.filter else {
+            return proposals;
+        };
+        let new = |proposal: &PairProposal| {
+            let root = self.subject.seeds.input(proposal.root);
+            let places = 0..proposal.tests.len();
+            places
+                .filter(move |&at| proposal.tests[at] != root)
+                .collect()
+        };
+        let new: Vec<Vec<usize>> = proposals.iter().map(new).collect();
+        let inputs = proposals.iter().zip(&new);
+        let inputs: Vec<&[f32]> = inputs
+            .flat_map(|(proposal, new)| new.iter().map(|&at| proposal.tests[at].as_slice()))
+            .collect();
+        let mut allowed = filter.allows(&inputs).into_iter();
+        let all_allowed: Vec<bool> = new
+            .iter()
+            .map(|new| allowed.by_ref().take(new.len()).filter(|&ok| ok).count() == new.len())
+            .collect();
+        let kept = proposals.into_iter().zip(all_allowed);
+        kept.filter_map(|(proposal, allowed)| allowed.then_some(proposal))
+            .collect()
+    }
+
+    /// Runs the tests of a pair proposal again and judges its pairs. Nothing of it stands when one of its tests may not
+    /// be one.
+    fn run_pairs(&self, stage: Stage, proposal: PairProposal) -> PairsRun {
+        let (root, seed) = (
+            self.subject.seeds.input(proposal.root),
+            TestRef::Seed(proposal.root as u32),
+        );
+        let mut run = PairsRun {
+            root: seed,
+            added: Vec::new(),
+            confirmed: Vec::new(),
+            claims: Vec::new(),
+            standings: Vec::new(),
+            slopes: Vec::new(),
+            forward: 0,
+        };
+        let mut numbers = Vec::new();
+        for input in proposal.tests {
+            if input == root {
+                numbers.push(0);
+                continue;
+            }
+            run.added.push(Added {
+                input,
+                provenance: Provenance {
+                    root: proposal.root,
+                    parent: Some(seed),
+                    stage,
+                },
+            });
+            numbers.push(run.added.len() as u32);
+        }
+        let tests: Vec<Claim<'_>> = run.added.iter().map(|test| self.claim(test)).collect();
+        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
+        let confirmed = self.witnesses().confirm(&tests, open, uncovered);
+        run.forward = tests.len();
+        let Ok(confirmed) = confirmed.into_iter().collect() else {
+            return run;
+        };
+        run.confirmed = confirmed;
+        let claims = proposal.pairs.iter().map(|&(slot, a, b)| PairClaim {
+            slot,
+            first: numbers[a],
+            second: numbers[b],
+        });
+        run.claims = claims.collect();
+        run.forward += 2 * run.claims.len();
+        let input = |number: u32| match number.checked_sub(1) {
+            None => root,
+            Some(new) => run.added[new as usize].input.as_slice(),
+        };
+        let judge = self.judge();
         // An engine that claims what is not so is not believed, and its tests are not kept.
-        let judged = judged.unwrap_or_default();
-        let slopes = self.slopes(&claims, &draft.added);
+        let standings = judge.judge(&run.claims, &input).unwrap_or_default();
+        let slopes = judge.slopes(&run.claims, &input);
+        (run.standings, run.slopes) = (standings, slopes);
+        run
+    }
+
+    /// Takes in what was run of a pair proposal, if one of its pairs brings something.
+    fn draft_pairs(&self, run: PairsRun, draft: &mut Draft) {
+        draft.passes.forward += run.forward;
+        let first = draft.added.len() as u32;
+        let name = |number: u32| match number.checked_sub(1) {
+            None => run.root,
+            Some(new) => TestRef::Here(first + new),
+        };
         let mut any = false;
-        for (number, (claim, standing)) in claims.iter().zip(judged).enumerate() {
+        let judged = run.claims.iter().zip(&run.standings).zip(&run.slopes);
+        for ((claim, &standing), &slope) in judged {
             let gained = draft.after.enter_pair(claim.slot, standing);
-            let slope = slopes.get(number).copied().flatten();
             if gained != Standing::False || self.steepest.is_beaten(claim.slot, slope) {
                 draft.gain += usize::from(gained == Standing::Firm);
                 any = true;
-                draft.pairs.push(*claim);
+                draft.pairs.push(AddedPair {
+                    slot: claim.slot,
+                    first: name(claim.first),
+                    second: name(claim.second),
+                });
                 draft.standings.push(standing);
             }
         }
         if any {
             // One of the two may also meet what is asked of one input.
             let after = &mut draft.after;
-            draft.gain += confirmed
+            draft.gain += run
+                .confirmed
                 .iter()
                 .map(|test| after.enter(test))
                 .sum::<usize>();
-            draft.tests.extend(confirmed);
-        } else {
-            draft.added.truncate(first);
+            draft.added.extend(run.added);
+            draft.tests.extend(run.confirmed);
         }
-    }
-
-    /// Confirms the tests of a pair proposal, which come after those of a draft; the root is in the suite
-    /// already. Nothing is taken when one of them may not be a test.
-    fn accept_pairs(
-        &self,
-        stage: Stage,
-        proposal: PairProposal,
-        draft: &mut Draft,
-    ) -> (Vec<Added>, Vec<Confirmed>, Vec<AddedPair>) {
-        let root = self.subject.seeds.input(proposal.root);
-        let seed = TestRef::Seed(proposal.root as u32);
-        if let Some(filter) = &self.filter {
-            let inputs = proposal.tests.iter().map(Vec::as_slice);
-            let inputs: Vec<&[f32]> = inputs.filter(|&input| input != root).collect();
-            if filter.allows(&inputs).contains(&false) {
-                return (Vec::new(), Vec::new(), Vec::new());
-            }
-        }
-        let mut names = Vec::new();
-        let mut new: Vec<Added> = Vec::new();
-        for input in proposal.tests {
-            if input == root {
-                names.push(seed);
-            } else {
-                names.push(TestRef::Here((draft.added.len() + new.len()) as u32));
-                new.push(Added {
-                    input,
-                    provenance: Provenance {
-                        root: proposal.root,
-                        parent: Some(seed),
-                        stage,
-                    },
-                });
-            }
-        }
-        let claims: Vec<Claim<'_>> = new.iter().map(|test| self.claim(test)).collect();
-        let (open, uncovered) = (self.ledger.open(), self.ledger.uncovered());
-        let confirmed = self.witnesses().confirm(&claims, open, uncovered);
-        draft.passes.forward += claims.len();
-        let Ok(confirmed) = confirmed.into_iter().collect::<Result<Vec<_>, _>>() else {
-            return (Vec::new(), Vec::new(), Vec::new());
-        };
-        let claims = proposal.pairs.iter().map(|&(slot, a, b)| AddedPair {
-            slot,
-            first: names[a],
-            second: names[b],
-        });
-        (new, confirmed, claims.collect())
     }
 
     /// Confirms proposals and picks, best first, those that meet something none before them does.

@@ -10,7 +10,10 @@ use crate::limits::{Limits, Passes};
 
 /// Parts of a round, worked on side by side: always as many, so that a run does not depend on the number
 /// of threads.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
+/// The same where passes are few: only parts with so many passes each come to their end.
+const TOGETHER_AT_LEAST: usize = 4;
+const ENOUGH: usize = 10_000;
 /// Pairs of neurons in a part, at most: what a second or two are enough for.
 const BATCH: usize = 600;
 /// The same of the first part.
@@ -56,7 +59,12 @@ pub(super) fn propose(
     };
     // The nearness of all seeds is measured first; then each step may use a part of what is left.
     let left = limits.left(*passes).saturating_sub(setting.seeds.len());
-    while batches.len() > 1 && left / batches.len() < 4 * (LEAST + STEP) {
+    let least = |parts: usize| match parts {
+        0..=1 => 0,
+        _ if parts <= TOGETHER_AT_LEAST => 4 * (LEAST + STEP),
+        _ => ENOUGH,
+    };
+    while left / batches.len() < least(batches.len()) {
         batches.pop();
     }
     let share = left / batches.len();
