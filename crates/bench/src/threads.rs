@@ -30,6 +30,8 @@ const SEEDS: usize = 100;
 const IMAGE: usize = 0;
 const RADIUS: f64 = 0.05;
 const NODES: usize = 64;
+/// Hidden layers that proofs are about: the first ones.
+const LAYERS: usize = 2;
 
 /// The same work on each of two pools, timed in turn.
 type Work = fn(&Shelf, &[ThreadPool; 2]) -> Result<Contest, BenchError>;
@@ -104,7 +106,7 @@ fn proofs(shelf: &Shelf, pools: &[ThreadPool; 2]) -> Result<Contest, BenchError>
     let ProofSubject { prepared, region } =
         ProofSubject::load(shelf, PAPER, "nc", IMAGE, Some(RADIUS))?;
     let network = prepared.network.as_ref();
-    let asked = inactive_neurons(&prepared, network.layers().len());
+    let asked = inactive_neurons(&prepared, LAYERS);
     let requirements: Vec<_> = asked.into_iter().map(|(_, asked)| asked).collect();
     let limits = BatchLimits {
         nodes: NODES,

@@ -80,15 +80,11 @@ fn judge(
 ) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
     confirm_subject(network, certificate, expectation)?;
     let signature = Signature::of(network);
-    let requirements: Vec<Requirement> = certificate
-        .entries
-        .iter()
-        .enumerate()
-        .map(|(entry, e)| {
-            parse(&e.requirement, &signature)
-                .map_err(|reason| Rejection::Question { entry, reason })
-        })
-        .collect::<Result<_, _>>()?;
+    let requirements = certificate.entries.par_iter().enumerate();
+    let requirements = requirements.map(|(entry, e)| {
+        parse(&e.requirement, &signature).map_err(|reason| Rejection::Question { entry, reason })
+    });
+    let requirements = all_or_first_error(requirements.collect())?;
     let mut bounds: Vec<Result<Bound, Rejection>> = vec![Ok(Bound::NONE); requirements.len()];
     for (number, region) in certificate.regions.iter().enumerate() {
         let scope = Scope {
@@ -103,6 +99,11 @@ fn judge(
         }
     }
     Ok(bounds)
+}
+
+/// What was made of each entry, on any threads, unless one could not be: then the first of these says why.
+fn all_or_first_error<T>(made: Vec<Result<T, Rejection>>) -> Result<Vec<T>, Rejection> {
+    made.into_iter().collect()
 }
 
 /// The worse of two results for one entry.
@@ -203,16 +204,14 @@ impl Scope<'_> {
         &self,
         requirements: &[Requirement],
     ) -> Result<Vec<Result<Bound, Rejection>>, Rejection> {
-        let questions: Vec<Vec<Case>> = requirements
-            .iter()
-            .enumerate()
-            .map(|(entry, requirement)| {
-                cases(requirement, self.network, self.region).map_err(|e| Rejection::Question {
-                    entry,
-                    reason: e.to_string(),
-                })
+        let questions = requirements.par_iter().enumerate();
+        let questions = questions.map(|(entry, requirement)| {
+            cases(requirement, self.network, self.region).map_err(|e| Rejection::Question {
+                entry,
+                reason: e.to_string(),
             })
-            .collect::<Result<_, _>>()?;
+        });
+        let questions: Vec<Vec<Case>> = all_or_first_error(questions.collect())?;
         let mut bounds = vec![Ok(Bound::NONE); questions.len()];
         // Alternatives over the same box share what is known of it.
         let mut boxes: Vec<(&Region, Vec<(usize, usize)>)> = Vec::new();

@@ -1,6 +1,7 @@
 //! Many requirements of one condition each over the same region: they share the bounds of the layers
 //! below, the program of their pixel, and each other's witnesses.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -185,10 +186,11 @@ impl<'a> Prover<'a> {
         requirements: &[Requirement],
         limits: &BatchLimits<'_>,
     ) -> Result<Findings, Unsupported> {
-        let questions = requirements
-            .iter()
-            .map(|requirement| question(self.network, requirement, &self.region));
-        let questions: Vec<Question> = questions.collect::<Result<_, _>>()?;
+        let questions = requirements.par_iter();
+        let questions: Vec<Result<Question, Unsupported>> = questions
+            .map(|requirement| question(self.network, requirement, &self.region))
+            .collect();
+        let questions: Vec<Question> = questions.into_iter().collect::<Result<_, _>>()?;
         let targets = questions.iter().flat_map(|q| &q.elements).copied();
         let targets: Vec<Element> = targets.collect();
         let prepared = self.knowledge.prepare(&targets, limits.until());
@@ -225,24 +227,25 @@ impl<'a> Prover<'a> {
         until: Until<'_>,
     ) -> Findings {
         let mut findings = Vec::with_capacity(questions.len());
-        let mut entries = Vec::new();
+        let mut refuted = Vec::new();
         for (requirement, question) in requirements.iter().zip(questions) {
             findings.push(match question.state {
                 State::Met(witness) => Finding::Witness(witness),
                 State::Open(bound) => Finding::Open { bound },
                 State::Refuted(proof) => {
-                    entries.push(Entry {
-                        requirement: requirement.to_string(),
-                        proofs: vec![vec![proof]],
-                    });
-                    Finding::Infeasible(entries.len() - 1)
+                    refuted.push((requirement, proof));
+                    Finding::Infeasible(refuted.len() - 1)
                 }
             });
         }
+        let entry = |(requirement, proof): (&Requirement, Proof)| Entry {
+            requirement: requirement.to_string(),
+            proofs: vec![vec![proof]],
+        };
         let certificate = Certificate {
             model: *self.model,
             regions: vec![self.region.clone()],
-            entries,
+            entries: refuted.into_par_iter().map(entry).collect(),
         };
         let (accepted, numbers) = accepted(self.network, certificate, until);
         for finding in &mut findings {
@@ -359,25 +362,31 @@ impl Batch<'_> {
             if self.until.is_over() {
                 return Ok(());
             }
+            // Groups differ in size, so each is a piece of work of its own.
+            let found = wave.par_iter().with_max_len(1);
             let found: Vec<Result<Vec<Found>, Unsupported>> =
-                wave.par_iter().map(|group| self.group(group)).collect();
+                found.map(|group| self.group(group)).collect();
             let mut ended = Ok(());
+            let mut witnesses = Vec::new();
             for found in found {
                 match found {
-                    Ok(found) => self.take(found),
+                    Ok(found) => witnesses.extend(self.note(found)),
                     Err(reason) => ended = ended.and(Err(reason)),
                 }
             }
+            self.take_over(witnesses);
             ended?;
         }
         Ok(())
     }
 
-    fn take(&mut self, found: Vec<Found>) {
+    /// Notes how questions ended, and hands out the witnesses.
+    fn note(&mut self, found: Vec<Found>) -> Vec<Vec<f32>> {
+        let mut witnesses = Vec::new();
         for (q, end) in found {
             match end {
                 End::Refuted(proof) => self.questions[q].state = State::Refuted(proof),
-                End::Witness(input) => self.learn(input),
+                End::Witness(input) => witnesses.push(input),
                 End::Open(bound) => {
                     if let State::Open(best) = &mut self.questions[q].state {
                         *best = best.min(bound);
@@ -385,6 +394,7 @@ impl Batch<'_> {
                 }
             }
         }
+        witnesses
     }
 
     /// Neurons with the same cone have the same number.
@@ -465,26 +475,35 @@ impl Batch<'_> {
         }
         let atom = &self.questions[q].atom;
         let trace = self.network.forward(&input, &Pass::keep(points([atom])));
-        holds(atom, &trace).then_some(input)
+        holds(atom, &trace, 0).then_some(input)
     }
 
-    /// Takes a witness over for every question that it meets.
-    fn learn(&mut self, input: Vec<f32>) {
+    /// Takes witnesses over for every question that they meet, each for the first that meets it.
+    fn take_over(&mut self, inputs: Vec<Vec<f32>>) {
+        if inputs.is_empty() {
+            return;
+        }
         let open = self.questions.iter();
         let open = open.filter(|q| matches!(q.state, State::Open(_)));
         let points = points(open.map(|q| &q.atom));
-        let trace = self.network.forward(&input, &Pass::keep(points));
-        let number = self.witnesses.len();
-        let mut useful = false;
-        for question in &mut self.questions {
-            if matches!(question.state, State::Open(_)) && holds(&question.atom, &trace) {
-                question.state = State::Met(number);
-                useful = true;
+        let trace = self.network.forward(&inputs.concat(), &Pass::keep(points));
+        let first = |question: &Question| {
+            let is_open = matches!(question.state, State::Open(_));
+            let mut inputs = 0..inputs.len();
+            is_open.then(|| inputs.find(|&input| holds(&question.atom, &trace, input)))?
+        };
+        let met: Vec<Option<usize>> = self.questions.par_iter().map(first).collect();
+        let useful: BTreeSet<usize> = met.iter().flatten().copied().collect();
+        let numbers: BTreeMap<usize, usize> =
+            useful.into_iter().zip(self.witnesses.len()..).collect();
+        for (question, input) in self.questions.iter_mut().zip(met) {
+            if let Some(input) = input {
+                question.state = State::Met(numbers[&input]);
             }
         }
-        if useful {
-            self.witnesses.push(input);
-        }
+        let inputs = inputs.into_iter().enumerate();
+        let useful = inputs.filter(|(place, _)| numbers.contains_key(place));
+        self.witnesses.extend(useful.map(|(_, input)| input));
     }
 }
 
@@ -500,9 +519,9 @@ fn points<'a>(atoms: impl IntoIterator<Item = &'a Atom>) -> Vec<Point> {
 }
 
 /// Whether an execution meets the condition.
-fn holds(atom: &Atom, trace: &Trace<f32>) -> bool {
+fn holds(atom: &Atom, trace: &Trace<f32>, sample: usize) -> bool {
     let value = |term: &deepconcolic_check::Term| {
-        term.weight * f64::from(trace.sample(term.point, 0)[term.element])
+        term.weight * f64::from(trace.sample(term.point, sample)[term.element])
     };
     let sum = atom.terms.iter().map(value).sum::<f64>() + atom.constant;
     if atom.strict { sum > 0.0 } else { sum >= 0.0 }
