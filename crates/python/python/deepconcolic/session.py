@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
@@ -78,6 +77,9 @@ class Session:
     ) -> None:
         self._model = load(model)
         self._data = _arrays.data(x, y)
+        if not (oracle is None or callable(oracle) or isinstance(oracle, str)):
+            raise UsageError(f"oracle is a function of (inputs, labels), or the name of an oracle, not {oracle!r}")
+        threads = _job.whole(threads, "threads")
         self._oracle = oracle if callable(oracle) else None
         valid = _by_rows(validity, self._model.input_shape) if callable(validity) else None
         scratch = tempfile.TemporaryDirectory(prefix="deepconcolic-", ignore_cleanup_errors=True)
@@ -125,7 +127,7 @@ class Session:
         self._ended = False
         self._failure: Optional[BaseException] = None
         self._native = _native.Session(
-            json.dumps(job),
+            _job.text(job),
             self._model._native,
             self.folder,
             resume=resume,
@@ -142,7 +144,9 @@ class Session:
         self._oracle = None
         self._ended, self._failure = False, None
         named = None if model is None else Path(model)
-        self._native = _native.Session.reopen(folder, _job.seconds(budget), max_executions, named, threads)
+        limit = None if max_executions is None else _job.whole(max_executions, "max_executions")
+        threads = _job.whole(threads, "threads")
+        self._native = _native.Session.reopen(folder, _job.seconds(budget), limit, named, threads)
 
     def __iter__(self) -> Iterator[Event]:
         """Events as they come, until the run ends."""
@@ -235,6 +239,8 @@ def _named(criterion: Criterion, requirements: Any) -> tuple[Optional[str], dict
     if criterion is None:
         raise UsageError("give a criterion, or requirements")
     names, behind = _job.criteria(criterion)
+    if not names:
+        raise _job.no_criterion("an empty list")
     return ",".join(names), behind
 
 

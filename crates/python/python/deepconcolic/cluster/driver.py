@@ -94,14 +94,14 @@ def run(
 
 def slots_of(ray: Any, threads: int) -> int:
     """Tasks that can work at a time."""
-    if threads < 1:
+    if _job.whole(threads, "threads") < 1:
         raise UsageError(f"a task on a cluster has a number of threads, at least 1, not {threads}")
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
 
 
 def count_of(shards: Optional[int], slots: int) -> int:
     """How many shards there are."""
-    count = shards if shards is not None else _SHARDS_EACH * slots
+    count = _job.whole(shards, "shards") if shards is not None else _SHARDS_EACH * slots
     if count < 1:
         raise UsageError(f"shards must be at least 1, not {count}")
     return count
