@@ -97,6 +97,12 @@ class Model:
             return (flat[:, 0] >= 0.5).astype(np.int64)
         return np.asarray(flat.argmax(axis=1), dtype=np.int64)
 
+    def __reduce__(self) -> Any:
+        """By its file if it has one, else by its content: processes of multiprocessing, joblib and others take it."""
+        path = None if self.path is None else self.path.absolute()
+        content = self._native.content()
+        return _again, (path, content if content is None else bytes(content), json.loads(self._native.options()))
+
     def __repr__(self) -> str:
         """
         >>> model
@@ -139,6 +145,11 @@ def load(
     from ._frameworks import content_of
 
     return Model(_native.Model(content=content_of(model, example), **numbers), None)
+
+
+def _again(path: Optional[Path], content: Optional[bytes], numbers: dict[str, Any]) -> Model:
+    """A model that was pickled."""
+    return Model(_native.Model(path=path, content=content, **numbers), path)
 
 
 def _numbers(value: Union[float, Sequence[float], None], what: str) -> Optional[list[float]]:
