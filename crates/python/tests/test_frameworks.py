@@ -91,6 +91,41 @@ class TestTorch:
         with pytest.raises(dc.ModelError, match="torch.onnx.export cannot export this module"):
             dc.load(Branching(), example=rows[:1])
 
+    def test_what_a_module_computes_beside_torch_is_not_frozen(self, torch, rows):
+        class Centred(torch.nn.Module):
+            def forward(self, x):
+                return x - float(x.detach().numpy().mean())
+
+        class Remembering(torch.nn.Module):
+            def forward(self, x):
+                # Tracers see a number here, which is that of the example.
+                return x + torch.tensor(x.detach().numpy().max().item() * 3)
+
+        for module in (Centred(), Remembering()):
+            try:
+                loaded = dc.load(module, example=rows[:1])
+            except dc.ModelError:
+                continue
+            # An exporter that reads the code may know what numpy computes.
+            assert np.allclose(loaded(rows[1:2]), self.answers(torch, module, rows[1:2]), atol=1e-5)
+
+    def test_other_precisions_are_refused_with_a_way_out(self, torch, rows):
+        for dtype in (torch.float64, torch.bfloat16):
+            with pytest.raises(dc.ModelError, match=rf"computes in {dtype}.*module.float\(\)"):
+                dc.load(torch.nn.Linear(6, 2).to(dtype), example=torch.from_numpy(rows[:1]).to(dtype))
+        model = dc.load(torch.nn.Linear(6, 2), example=rows[:1])
+        with pytest.raises(dc.DataError, match="x cannot be had as an array.*float"):
+            model(torch.from_numpy(rows).bfloat16())
+
+    def test_the_reason_of_an_exporter_is_its_own_and_not_its_advice(self, torch, rows):
+        class Branching(torch.nn.Module):
+            def forward(self, x):
+                return x if x.sum().item() > 0 else -x
+
+        with pytest.raises(dc.ModelError) as raised:
+            dc.load(Branching(), example=rows[:1])
+        assert "\x1b" not in str(raised.value) and "Next steps" not in str(raised.value)
+
     def test_a_module_that_is_random_is_refused(self, torch, rows):
         class Random(torch.nn.Module):
             def forward(self, x):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 
 import pytest
@@ -80,6 +81,38 @@ def test_the_baseline_is_kept_on_demand_and_notices_another_model(pytester, writ
     (pytester.path / "model.onnx").write_bytes(changed)
     found = pytester.runpytest_subprocess("-q", "-k", "0")
     found.stdout.fnmatch_lines(["* tests of the baseline * have another label now:", "  row *: label *, was *"])
+
+
+ALIKE = """
+    import numpy as np
+    import pytest
+
+    DATA = np.load({data!r})
+
+    class TestFirst:
+        @pytest.mark.parametrize("name", ["a/b", "a-b"])
+        def test_it(self, deepconcolic, name):
+            subject = deepconcolic({model!r}, DATA["x"], DATA["y"], seeds=1, max_executions=600, proofs=False)
+            subject.require(nc=0.1)
+            assert subject.runs["nc"].check().holds
+
+    class TestSecond(TestFirst):
+        pass
+"""
+
+
+def test_tests_of_the_same_name_have_runs_and_baselines_of_their_own(pytester, written):
+    one = written(ALIKE)
+    for folder in ("left", "right"):
+        pytester.mkdir(folder)
+        (pytester.path / folder / "__init__.py").touch()
+        shutil.copy(one, pytester.path / folder / "test_alike.py")
+    one.unlink()
+    parallel = ["-n", "2"] if importlib.util.find_spec("xdist") else []
+    pytester.runpytest_subprocess("-q", "--deepconcolic-update", *parallel).assert_outcomes(passed=8)
+    for folder in ("left", "right"):
+        assert len(list((pytester.path / folder / "deepconcolic-baseline").glob("*.npz"))) == 4
+    assert len(list(pytester.path.glob(".pytest_cache/d/deepconcolic/*/*"))) == 8
 
 
 def _with_other_outputs(content: bytes) -> bytes:

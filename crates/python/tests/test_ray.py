@@ -140,6 +140,17 @@ def test_data_are_measured_in_shards(cluster, demo, x, y):
 
 
 @on_ray
+def test_an_oracle_of_the_callers_judges_what_was_merged(cluster, undisturbed, demo, x, y, tmp_path):
+    def odd(inputs, labels):
+        return labels % 2 == 1
+
+    asked = {"cluster": "ray", "address": cluster, "shards": COUNT, "out": tmp_path / "run"}
+    found = dc.run(demo / "fashion_cnn.onnx", x, y, "nc", **asked, **OPTIONS, oracle=odd)
+    same(found, undisturbed)
+    assert np.array_equal(found.adversarial_rows, (found.suite.labels % 2 == 1) & ~found.suite.seeds)
+
+
+@on_ray
 def test_a_worker_with_another_version_is_refused(cluster, demo, x, y, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "__version__", "0.0.9")
     with pytest.raises(dc.ClusterError, match="deepconcolic .* and the driver has 0.0.9.*same version"):

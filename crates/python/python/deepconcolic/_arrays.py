@@ -61,7 +61,7 @@ def array(x: ArrayLike, name: str = "x") -> "npt.NDArray[Any]":
     Traceback (most recent call last):
     deepconcolic.errors.DataError: x has dtype int64, whose scale is not known; give x.astype("float32") in ...
     """
-    values = _plain(x)
+    values = _plain(x, name)
     kind = values.dtype.kind
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{name} is a masked array; give its values, for example {name}.filled(0)")
@@ -84,22 +84,26 @@ def array(x: ArrayLike, name: str = "x") -> "npt.NDArray[Any]":
     return narrow
 
 
-def _plain(x: ArrayLike) -> "npt.NDArray[Any]":
+def _plain(x: ArrayLike, name: str) -> "npt.NDArray[Any]":
     """A tensor of torch or TensorFlow, a frame of pandas or a list, as an array."""
-    if hasattr(x, "detach"):
-        x = x.detach().cpu()
-    if hasattr(x, "numpy") and not isinstance(x, np.ndarray):
-        x = x.numpy()
+    try:
+        if hasattr(x, "detach"):
+            x = x.detach().cpu()
+        if hasattr(x, "numpy") and not isinstance(x, np.ndarray):
+            x = x.numpy()
+    except (TypeError, RuntimeError) as why:
+        # A type that numpy does not have, or a layout.
+        raise DataError(f"{name} cannot be had as an array: {why}; give {name}.float().to_dense()") from None
     if isinstance(x, np.ndarray):
         return x
     try:
         return np.asarray(x)
     except ValueError as why:
-        raise DataError(f"x is no array: {why}; samples must all have one shape") from None
+        raise DataError(f"{name} is no array: {why}; samples must all have one shape") from None
 
 
 def _labelled(samples: "npt.NDArray[Any]", y: ArrayLike) -> Data:
-    labels = _plain(y)
+    labels = _plain(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import operator
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +38,75 @@ _PARAMETERS = (
 )
 
 
+# Fields that are whole numbers, from 0, and fields that are numbers of any kind.
+_WHOLE = {"max_executions", "rng_seed", "quantise", "sections", "top", "open"}
+_NUMBERS = {"scale", "threshold", "sigma", "validity"}
+_FLAGS = {"minimise", "proofs", "no_noise", "scaled", "with_logits"}
+_TEXTS = {"norm", "strategy", "decision", "partition", "ssc_scope", "lipschitz_output", "ratio_norm"}
+# Whole numbers beyond this are none of the library's.
+_LARGEST = 2**63 - 1
+
+
+def text(job: Mapping[str, Any]) -> str:
+    """A job as the library reads it. What it could not read is said by its name.
+
+    >>> text({"max_executions": np.int64(5), "data": {"scale": None}})
+    '{"max_executions": 5, "data": {"scale": null}}'
+    """
+    return json.dumps({name: _readable(name, value) for name, value in job.items()})
+
+
+def _readable(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return {field: _readable(field, part) for field, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_readable(name, part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if name in _WHOLE:
+        return whole(value, name)
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} is True or False, not {value!r}")
+    elif name in _NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise UsageError(f"{name} is a number, not {value!r}")
+    elif name in _TEXTS and not isinstance(value, str):
+        raise UsageError(f"{name} is text, not {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{name} is {value}; give a finite number")
+    if not isinstance(value, (str, int, float)):
+        raise UsageError(f"{name}: a {type(value).__name__} cannot be used here; give text or a number")
+    return value
+
+
+def whole(value: Any, what: str) -> int:
+    """A whole number that is not negative.
+
+    >>> whole(np.int32(3), "threads")
+    3
+    """
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = -1
+    if isinstance(value, bool) or not 0 <= found <= _LARGEST:
+        raise UsageError(f"{what} is a whole number, at least 0, not {value!r}") from None
+    return found
+
+
+def names(value: Any, what: str) -> list[str]:
+    """A list of names; one name is a list of one."""
+    if isinstance(value, str):
+        return [value]
+    try:
+        return [str(name) for name in value]
+    except TypeError:
+        raise UsageError(f"{what} is a list of names, not {value!r}") from None
+
+
 def criteria(names: Union[str, Sequence[str]]) -> tuple[list[str], dict[str, Any]]:
     """Criteria by name, and the parameters that stand behind their names.
 
@@ -44,7 +115,7 @@ def criteria(names: Union[str, Sequence[str]]) -> tuple[list[str], dict[str, Any
     """
     found: list[str] = []
     parameters: dict[str, Any] = {}
-    for text in [names] if isinstance(names, str) else names:
+    for text in _listed(names):
         name, colon, number = text.partition(":")
         if colon:
             if name not in _BEHIND_COLON:
@@ -55,11 +126,31 @@ def criteria(names: Union[str, Sequence[str]]) -> tuple[list[str], dict[str, Any
                 value = kind(number)
             except ValueError:
                 raise UsageError(f"criterion {text!r}: {number!r} is no number of {field}") from None
+            if value != value:
+                raise UsageError(f"criterion {text!r}: {number!r} is no number of {field}")
             if parameters.get(field, value) != value:
                 raise UsageError(f"criterion {text!r}: {field} was {parameters[field]} before; measure one after the other")
             parameters[field] = value
         found.append(name)
     return found, parameters
+
+
+def _listed(names: Union[str, Sequence[str]]) -> list[str]:
+    """Names of criteria as a list."""
+    found: list[Any]
+    try:
+        found = [names] if isinstance(names, str) else list(names)
+    except TypeError:
+        found = [names]
+    for name in found:
+        if not isinstance(name, str):
+            raise no_criterion(repr(name))
+    return found
+
+
+def no_criterion(what: str) -> UsageError:
+    """That this is none."""
+    return UsageError(f"{what} is no criterion; give its name, for example 'nc', or a list of names; `deepconcolic criteria` has all")
 
 
 def number(value: Union[float, str], what: str) -> float:
@@ -73,16 +164,23 @@ def number(value: Union[float, str], what: str) -> float:
             return float(Fraction(value.replace(" ", "")))
         except (ValueError, ZeroDivisionError):
             raise UsageError(f"{what} {value!r} is no number; for example 0.1 or '8/255'") from None
-    return float(value)
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{what} {value!r} is no number; for example 0.1 or '8/255'") from None
+    if isinstance(value, (bool, np.bool_)) or math.isnan(found):
+        raise UsageError(f"{what} {value!r} is no number; for example 0.1 or '8/255'")
+    return found
 
 
 def radius(value: Union[float, str, None]) -> Any:
     """How far from its seed a test may lie: none for what is usual for the norm, ``"none"`` for the domain."""
     if value is None:
         return "usual"
-    if value == "none" or value == math.inf:
+    if isinstance(value, str) and value == "none":
         return "anywhere"
-    return {"within": number(value, "radius")}
+    found = number(value, "radius")
+    return "anywhere" if found == math.inf else {"within": found}
 
 
 def seconds(value: Seconds) -> Optional[float]:
@@ -101,9 +199,13 @@ def seconds(value: Seconds) -> Optional[float]:
             value = float(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)]
         except ValueError:
             raise UsageError(f"{value!r} is no time; for example 90, '60s', '10m', '2h', or 'none'") from None
-    if not (0 < value < 1e9):
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if isinstance(value, (bool, np.bool_)) or not 0 < found < 1e9:
         raise UsageError(f"{value!r} is no time; give seconds, more than 0")
-    return float(value)
+    return found
 
 
 def seeds(value: Seeds) -> Any:
@@ -114,7 +216,10 @@ def seeds(value: Seeds) -> Any:
         if value < 1:
             raise UsageError(f"seeds must be at least 1, not {value}")
         return {"first": int(value)}
-    numbers = [int(index) for index in np.asarray(value).ravel()]
+    given = np.asarray(value)
+    if given.dtype.kind not in "iu" or given.size == 0:
+        raise UsageError(f"seeds are a number, or a list of numbers of samples, not {value!r}")
+    numbers = [int(index) for index in given.ravel()]
     if any(index < 0 for index in numbers):
         raise UsageError("seeds are numbers of samples from 0; one is negative")
     return {"given": numbers}
@@ -124,15 +229,28 @@ def domain(value: Union[str, Sequence[float], None]) -> Optional[str]:
     """The range of every input element."""
     if value is None or isinstance(value, str):
         return value
-    low, high = value
-    return f"{float(low)!r}..{float(high)!r}"
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise UsageError(f"domain is two numbers, lowest and highest, or 'LO..HI', not {value!r}") from None
+    return f"{number(low, 'domain')!r}..{number(high, 'domain')!r}"
 
 
 def features(columns: Optional[Sequence[Union[str, int]]]) -> Optional[list[str]]:
     """Columns by name or number, as the library takes them."""
     if isinstance(columns, str):
         raise UsageError(f"columns are a list: [{columns!r}]")
-    return None if columns is None else [str(column) for column in columns]
+    return None if columns is None else names(columns, "columns")
+
+
+# What people write, and what it is called here.
+_ELSEWHERE = {"criteria": "criterion", "criterion": "criteria", "epsilon": "radius", "eps": "radius", "timeout": "budget", "seed": "rng_seed"}
+
+
+def _unknown(name: str) -> str:
+    meant = _ELSEWHERE.get(name)
+    hint = f" (is {meant} meant?)" if meant else ""
+    return f"there is no keyword {name!r}{hint}; besides those of this call, criteria have {', '.join(_PARAMETERS)}"
 
 
 def parameters(norm: Optional[str], layers: Optional[Sequence[str]], neurons: Optional[Sequence[str]],
@@ -140,14 +258,14 @@ def parameters(norm: Optional[str], layers: Optional[Sequence[str]], neurons: Op
     """Parameters of criteria; those that nobody gave are left to the library."""
     unknown = set(given) - set(_PARAMETERS)
     if unknown:
-        raise UsageError(f"there is no keyword {sorted(unknown)[0]!r}; criteria have {', '.join(_PARAMETERS)}")
+        raise UsageError(_unknown(sorted(unknown)[0]))
     chosen = {name: value for name, value in given.items() if value is not None}
     if norm is not None:
         chosen["norm"] = norm
     if layers is not None:
-        chosen["layers"] = [str(layer) for layer in layers]
+        chosen["layers"] = names(layers, "layers")
     if neurons is not None:
-        chosen["neurons"] = [neurons] if isinstance(neurons, str) else list(neurons)
+        chosen["neurons"] = names(neurons, "neurons")
     return chosen
 
 
@@ -160,6 +278,8 @@ def text_or_file(value: Any, folder: Path, name: str) -> Optional[str]:
     """A file that holds this: the file it names, or a new one with the text."""
     if value is None:
         return None
+    if isinstance(value, str) and not value.strip():
+        raise UsageError(f"{name}: there is nothing in it; give a path, or the text itself")
     if isinstance(value, str) and _is_text(value):
         path = folder / name
         path.write_text(value if value.endswith("\n") else value + "\n", encoding="utf-8")

@@ -1,20 +1,41 @@
 from pathlib import Path
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
+__all__ = [
+    "Model",
+    "Session",
+    "__version__",
+    "check",
+    "command",
+    "coverage",
+    "coverage_html",
+    "coverage_joined",
+    "coverage_part",
+    "coverage_profile",
+    "drawings",
+    "merge",
+    "panic",
+    "replay",
+    "run_html",
+    "verify",
+    "write_report",
+]
 __version__: str
 
+@final
 class Model:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         path: Optional[Path] = None,
         content: Optional[bytes] = None,
         mean: Optional[list[float]] = None,
         std: Optional[list[float]] = None,
         input_shape: Optional[list[int]] = None,
-    ) -> None: ...
+    ) -> Self: ...
     def inspection(self) -> str: ...
     def evaluate(
         self,
@@ -29,9 +50,10 @@ class Model:
     def options(self) -> str: ...
     def in_file(self, path: Path) -> Model: ...
 
+@final
 class Session:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         job: str,
         model: Model,
         folder: Path,
@@ -41,7 +63,7 @@ class Session:
         quantities: Optional[list[float]] = None,
         threads: int = 0,
         valid: Optional[Callable[[npt.NDArray[np.float32]], list[bool]]] = None,
-    ) -> None: ...
+    ) -> Self: ...
     @staticmethod
     def reopen(
         folder: Path,

@@ -84,5 +84,7 @@ def of_kind(kind: str, message: str) -> Error:
     >>> of_kind("usage", "--adversarial-radius must be a number of at least 0, not -1")
     UsageError('adversarial_radius must be a number of at least 0, not -1')
     """
+    # A job is one line that no caller wrote: where in it says nothing.
+    message = re.sub(r" at line 1 column \d+$", "", message)
     words = re.sub(r"(?<![\w-])--([a-z][a-z-]*[a-z])", _keyword, message)
     return _KINDS.get(kind, Error)(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +90,8 @@ def verify(
     >>> dc.verify(model, box + outputs + "(assert (>= Y_0 1000))").verdict
     'unsat'
     """
+    if property is None:
+        raise UsageError("property: give a VNN-LIB file, or its text")
     loaded = load(model)
     limit = _job.seconds(timeout)
     if limit is None:
@@ -104,7 +107,7 @@ def verify(
         native = native.in_file(path)
     with tempfile.TemporaryDirectory(prefix="deepconcolic-") as scratch:
         path = Path(_job.text_or_file(property, Path(scratch), "property.vnnlib") or "")
-        answer = json.loads(_native.verify(native, path, limit, out=folder, threads=threads))
+        answer = json.loads(_native.verify(native, path, limit, out=folder, threads=_job.whole(threads, "threads")))
     numbers = _counterexample(answer["counterexample"])
     return Answer(answer["verdict"], numbers[0], numbers[1], answer["notes"], answer["reason"])
 
@@ -126,7 +129,7 @@ def check(folder: _arrays.PathLike, model: Optional[_arrays.PathLike] = None, *,
     >>> dc.check(result.folder).holds
     True
     """
-    found = json.loads(_native.check(Path(folder), None if model is None else Path(model), threads=threads))
+    found = json.loads(_native.check(Path(folder), None if model is None else Path(model), threads=_job.whole(threads, "threads")))
     return Check(**found)
 
 
@@ -136,7 +139,7 @@ def replay(folder: _arrays.PathLike, model: Optional[_arrays.PathLike] = None, *
     >>> dc.replay(result.folder).passed()
     True
     """
-    found = json.loads(_native.replay(Path(folder), None if model is None else Path(model), threads=threads))
+    found = json.loads(_native.replay(Path(folder), None if model is None else Path(model), threads=_job.whole(threads, "threads")))
     return Replay(**found)
 
 
@@ -149,7 +152,9 @@ def merge(
 ) -> Run:
     """Joins runs of one job, say of ``partition="i/n"``, into one folder. Every test is run again, every certificate
     judged again."""
+    if isinstance(parts, (str, os.PathLike)):
+        raise UsageError(f"parts are a list of folders: [{os.fspath(parts)!r}]")
     paths = [Path(part) for part in parts]
     named = None if model is None else Path(model)
-    _native.merge(Path(out), paths, model=named, command=["deepconcolic.merge (Python)"], threads=threads)
+    _native.merge(Path(out), paths, model=named, command=["deepconcolic.merge (Python)"], threads=_job.whole(threads, "threads"))
     return Run(out)

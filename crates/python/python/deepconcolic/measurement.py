@@ -71,7 +71,7 @@ class Coverage:
         for criterion in self.criteria:
             if criterion.name == name:
                 return criterion
-        raise KeyError(name)
+        raise KeyError(f"{name} was not measured; these were: {', '.join(criterion.name for criterion in self.criteria)}")
 
     def passed(self, **least: float) -> bool:
         """Whether each criterion named reaches at least this share. Properties have no such share: see their ``refuted``.
@@ -81,7 +81,10 @@ class Coverage:
         (True, False)
         """
         for name, share in least.items():
-            reached = self[name].coverage
+            try:
+                reached = self[name].coverage
+            except KeyError as why:
+                raise UsageError(str(why.args[0])) from None
             if reached is None:
                 raise UsageError(f"{name} has properties and no goals, so that nothing is covered; look at its `refuted`")
             if reached < share:
@@ -157,7 +160,10 @@ def coverage(
     """
     loaded = load(model)
     data = _arrays.data(x, y)
+    threads = _job.whole(threads, "threads")
     names, behind = _job.criteria(criteria)
+    if not names and requirements is None:
+        raise _job.no_criterion("an empty list")
     with tempfile.TemporaryDirectory(prefix="deepconcolic-") as scratch:
         folder = Path(scratch)
         job = {
@@ -183,7 +189,7 @@ def coverage(
         elif shards is not None or address is not None:
             raise UsageError("shards and address are for cluster='ray'")
         else:
-            report = json.loads(_native.coverage(json.dumps(job), loaded._native, threads=threads, **data.arguments()))
+            report = json.loads(_native.coverage(_job.text(job), loaded._native, threads=threads, **data.arguments()))
     return _of_report(report)
 
 

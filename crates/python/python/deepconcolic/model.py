@@ -11,7 +11,8 @@ from typing import Any, Optional, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays, _native
+from . import _arrays, _job, _native
+from .errors import UsageError
 
 __all__ = ["Layer", "Model", "load"]
 
@@ -63,6 +64,8 @@ class Model:
         >>> model(x[:5]).shape
         (5, 10)
         """
+        if not (output is None or isinstance(output, str)):
+            raise UsageError(f"output is the name of an output, not {output!r}")
         return self._native.evaluate(_arrays.array(x), output=output)
 
     def activations(
@@ -93,6 +96,12 @@ class Model:
         if flat.shape[1] == 1:
             return (flat[:, 0] >= 0.5).astype(np.int64)
         return np.asarray(flat.argmax(axis=1), dtype=np.int64)
+
+    def __reduce__(self) -> Any:
+        """By its file if it has one, else by its content: processes of multiprocessing, joblib and others take it."""
+        path = None if self.path is None else self.path.absolute()
+        content = self._native.content()
+        return _again, (path, content if content is None else bytes(content), json.loads(self._native.options()))
 
     def __repr__(self) -> str:
         """
@@ -125,7 +134,11 @@ def load(
     """
     if isinstance(model, Model):
         return model
-    numbers: dict[str, Any] = {"mean": _numbers(mean), "std": _numbers(std), "input_shape": _shape(input_shape)}
+    numbers: dict[str, Any] = {
+        "mean": _numbers(mean, "mean"),
+        "std": _numbers(std, "std"),
+        "input_shape": _shape(input_shape),
+    }
     if _arrays.is_path(model):
         path = Path(os.fspath(model))
         return Model(_native.Model(path=path, **numbers), path)
@@ -134,11 +147,27 @@ def load(
     return Model(_native.Model(content=content_of(model, example), **numbers), None)
 
 
-def _numbers(value: Union[float, Sequence[float], None]) -> Optional[list[float]]:
+def _again(path: Optional[Path], content: Optional[bytes], numbers: dict[str, Any]) -> Model:
+    """A model that was pickled."""
+    return Model(_native.Model(path=path, content=content, **numbers), path)
+
+
+def _numbers(value: Union[float, Sequence[float], None], what: str) -> Optional[list[float]]:
     if value is None:
         return None
-    return [float(number) for number in np.atleast_1d(np.asarray(value, dtype=float))]
+    try:
+        found = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        found = np.full((1, 1), np.nan)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise UsageError(f"{what} is a number, or one for each channel, not {value!r}")
+    return [float(number) for number in found]
 
 
 def _shape(value: Optional[Sequence[int]]) -> Optional[list[int]]:
-    return None if value is None else [int(size) for size in value]
+    if value is None:
+        return None
+    try:
+        return [_job.whole(size, "input_shape") for size in value]
+    except (TypeError, UsageError):
+        raise UsageError(f"input_shape is a list of sizes, for example (1, 28, 28), not {value!r}") from None

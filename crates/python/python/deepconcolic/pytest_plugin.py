@@ -9,6 +9,7 @@ that the model passes are kept as a baseline beside the test file; later runs of
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -59,14 +60,15 @@ class Fixture:
 
         self._calls += 1
         node = self._request.node
-        name = re.sub(r"[^\w.-]+", "-", node.name).strip("-")
+        name = _name_of(node.nodeid)
         number = "" if self._calls == 1 else f"-{self._calls}"
         file = re.sub(r"\W+", "-", str(node.path.stem))
-        runs = self._runs() / file / f"{name}{number}"
+        # Files of the same name may lie in several folders, and be tested at the same time.
+        folder = f"{file}-{_digest(node.nodeid.partition('::')[0])}"
+        runs = self._runs() / folder / f"{name}{number}"
         baseline = node.path.parent / _BASELINES / f"{file}-{name}{number}.npz"
         update = bool(self._request.config.getoption("--deepconcolic-update"))
         return Subject(load(model), x, y, options, runs, baseline, update)
-
 
     def _runs(self) -> Path:
         """Where runs are kept until the next time: pytest's cache, or a temporary folder where there is none."""
@@ -166,6 +168,25 @@ class Subject:
         kept: "np.ndarray[Any, Any]" = np.unique(np.concatenate(inputs), axis=0)
         self._baseline.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(self._baseline, x=kept, label=self.model.labels(kept))
+
+
+def _name_of(nodeid: str) -> str:
+    """What a test is called in names of files: with its class, and with a digest where its parameters have characters
+    that names of files have not.
+
+    >>> _name_of("tests/test_a.py::test_b[0]"), _name_of("tests/test_a.py::TestC::test_b")
+    ('test_b-0', 'TestC-test_b')
+    >>> _name_of("test_a.py::test_b[1/2]") != _name_of("test_a.py::test_b[1-2]")
+    True
+    """
+    name = nodeid.partition("::")[2]
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-")
+    bare = re.sub(r"\[([\w.-]*)\]$", "", name).replace("::", "")
+    return plain if re.fullmatch(r"\w*", bare) and "-" not in bare else f"{plain}-{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _threads() -> int:

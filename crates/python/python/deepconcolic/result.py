@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays, _native
+from . import _arrays, _native, _verdicts
+from ._scratch import Scratch
 from .errors import FolderError
 
 if TYPE_CHECKING:
@@ -79,11 +80,18 @@ class Suite:
 class Run:
     """What came of a run. Everything is in :attr:`folder`, which :func:`deepconcolic.check` can judge."""
 
-    def __init__(self, folder: _arrays.PathLike, _scratch: Optional["tempfile.TemporaryDirectory[str]"] = None) -> None:
+    def __init__(
+        self,
+        folder: _arrays.PathLike,
+        _scratch: Optional[Scratch] = None,
+        _oracle: Optional[_verdicts.Oracle] = None,
+    ) -> None:
         self.folder = Path(folder)
         """The folder of the run; a temporary one goes away with this object, unless it is saved."""
         # Keeps a temporary folder, which goes when nobody refers to it any more.
         self._scratch = _scratch
+        # Judges what comes when the run goes on.
+        self._oracle = _oracle
         path = self.folder / _SUMMARY
         try:
             self.summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -173,11 +181,8 @@ class Run:
     @property
     def adversarial_rows(self) -> "npt.NDArray[np.bool_]":
         """Which tests are adversarial: by the caller's own oracle, if there was one, else by the run's."""
-        path = self.folder / "oracle.npz"
-        if path.exists():
-            with np.load(path) as arrays:
-                return np.asarray(arrays["adversarial"], dtype=bool)
-        return self.suite.adversarial
+        kept = _verdicts.kept(self.folder, len(self.suite))
+        return self.suite.adversarial if kept is None else kept
 
     def passed(self, *, coverage: Optional[float] = None, adversarial: Optional[int] = 0) -> bool:
         """Whether nothing speaks against the model: no more adversarial tests than allowed, no property refuted, and of
@@ -208,9 +213,22 @@ class Run:
         """Goes on where the run stopped, for so much more time; options are those of :func:`deepconcolic.resume`."""
         from .session import resume
 
-        found = resume(self.folder, budget=budget, **options)
+        found = resume(self.folder, budget=budget, **{"oracle": self._oracle, **options})
         found._scratch = self._scratch
         return found
+
+    def __reduce__(self) -> Any:
+        """By its folder; one that lies in a temporary folder with all its files, since that goes away with this object."""
+        if self._scratch is None or Path(self._scratch.name) not in self.folder.parents:
+            return Run, (self.folder.absolute(),)
+        files = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+        return _again, ({path.relative_to(self.folder).as_posix(): path.read_bytes() for path in files},)
+
+    def __copy__(self) -> "Run":
+        return Run(self.folder, self._scratch, self._oracle)
+
+    def __deepcopy__(self, memo: Any) -> "Run":
+        return copy.copy(self)
 
     def check(self, model: Optional[_arrays.PathLike] = None) -> "Check":
         """Judges everything in the folder again, independently."""
@@ -283,6 +301,17 @@ class Run:
             f"<deepconcolic.Run: {self.criterion}, {'; '.join(parts)}; "
             f"{self.summary['tests']['generated']} generated tests{found}; {self.stop}>"
         )
+
+
+def _again(files: Mapping[str, bytes]) -> Run:
+    """A run that was pickled with its files, in a temporary folder of its own."""
+    scratch = Scratch()
+    folder = Path(scratch.name) / "run"
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return Run(folder, scratch)
 
 
 def open_run(folder: _arrays.PathLike) -> Run:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import threading
+import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays, _job, _native
+from . import _arrays, _job, _native, _verdicts
 from ._progress import Listener, listener
+from ._scratch import Scratch
+from ._verdicts import Oracle
 from .errors import UsageError
 from .events import Event, of_native
 from .model import Model, load
@@ -21,10 +24,7 @@ __all__ = ["Session", "run", "resume"]
 
 # How long the compiled half is waited for at a time, in seconds: Ctrl-C is seen in between.
 _PATIENCE = 0.05
-# Tests that an oracle of the caller is asked about at a time.
-_BATCH = 256
 
-Oracle = Callable[["npt.NDArray[np.float32]", "npt.NDArray[np.int64]"], Any]
 Criterion = Union[str, Sequence[str], None]
 Validity = Callable[["npt.NDArray[np.float32]"], Any]
 
@@ -78,11 +78,14 @@ class Session:
     ) -> None:
         self._model = load(model)
         self._data = _arrays.data(x, y)
-        self._oracle = oracle if callable(oracle) else None
+        if not (oracle is None or callable(oracle) or isinstance(oracle, str)):
+            raise UsageError(f"oracle is a function of (inputs, labels), or the name of an oracle, not {oracle!r}")
+        threads = _job.whole(threads, "threads")
+        self._begin(oracle if callable(oracle) else None)
         valid = _by_rows(validity, self._model.input_shape) if callable(validity) else None
-        scratch = tempfile.TemporaryDirectory(prefix="deepconcolic-", ignore_cleanup_errors=True)
+        scratch = Scratch()
         # Goes with the session and its result.
-        self._scratch: Optional["tempfile.TemporaryDirectory[str]"] = scratch
+        self._scratch: Optional[Scratch] = scratch
         inputs = Path(scratch.name) / "inputs"
         inputs.mkdir()
         given = {name: value for name, value in parameters.items() if value is not None}
@@ -122,10 +125,8 @@ class Session:
         job["budget"] = _job.seconds(budget)
         self.folder = Path(out) if out is not None else Path(scratch.name) / "run"
         """The folder of the run; a temporary one unless one was named."""
-        self._ended = False
-        self._failure: Optional[BaseException] = None
         self._native = _native.Session(
-            json.dumps(job),
+            _job.text(job),
             self._model._native,
             self.folder,
             resume=resume,
@@ -134,15 +135,36 @@ class Session:
             **self._data.arguments(),
         )
 
+    def _begin(self, oracle: Optional[Oracle]) -> None:
+        self._oracle = oracle
+        self._ended = False
+        self._judged = oracle is None
+        self._failure: Optional[BaseException] = None
+        # Whoever asks for the next event; several threads may.
+        self._turn = threading.RLock()
+
     def _reopen(
-        self, folder: Path, budget: _job.Seconds, max_executions: Optional[int], model: Optional[_arrays.PathLike], threads: int
+        self,
+        folder: Path,
+        budget: _job.Seconds,
+        max_executions: Optional[int],
+        model: Optional[_arrays.PathLike],
+        oracle: Optional[Oracle],
+        threads: int,
     ) -> None:
         self.folder = folder
         self._scratch = None
-        self._oracle = None
-        self._ended, self._failure = False, None
+        self._begin(oracle)
+        if any(_FILTERED in note for note in _notes(folder)):
+            warnings.warn(
+                "inputs of this run were held to a function, validity=, which no folder keeps: from now on all may be tests; "
+                "run(..., out=folder, resume=True, validity=...) goes on with it",
+                stacklevel=4,
+            )
         named = None if model is None else Path(model)
-        self._native = _native.Session.reopen(folder, _job.seconds(budget), max_executions, named, threads)
+        limit = None if max_executions is None else _job.whole(max_executions, "max_executions")
+        threads = _job.whole(threads, "threads")
+        self._native = _native.Session.reopen(folder, _job.seconds(budget), limit, named, threads)
 
     def __iter__(self) -> Iterator[Event]:
         """Events as they come, until the run ends."""
@@ -152,20 +174,29 @@ class Session:
                 yield event
 
     def _next(self) -> Optional[Event]:
-        try:
-            told = self._native.next(_PATIENCE)
-        except BaseException as failure:
-            if not isinstance(failure, KeyboardInterrupt):
+        with self._turn:
+            if self._ended:
+                return None
+            try:
+                return self._heard()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as failure:
                 self._ended, self._failure = True, failure
-            raise
+                raise
+
+    def _heard(self) -> Optional[Event]:
+        told = self._native.next(_PATIENCE)
         if told is None:
             return None
         kind, fields = told
-        if kind == "Ended":
-            self._ended = True
-            self._judge()
-            return None
-        return of_native(kind, fields)
+        if kind != "Ended":
+            return of_native(kind, fields)
+        self._ended = True
+        if self._oracle is not None:
+            _verdicts.ask(self._oracle, Run(self.folder).suite, self.folder)
+            self._judged = True
+        return None
 
     def cancel(self) -> None:
         """Asks for an end at the next chance; what is done so far is kept."""
@@ -177,24 +208,9 @@ class Session:
             pass
         if self._failure is not None:
             raise self._failure
-        return Run(self.folder, self._scratch)
-
-    def _judge(self) -> None:
-        """Asks the caller's own oracle, batch by batch. Its word is kept beside the run's, which ``check`` can repeat."""
-        if self._oracle is None:
-            return
-        suite = Run(self.folder).suite
-        verdicts = [
-            np.asarray(self._oracle(suite.x[start : start + _BATCH], suite.labels[start : start + _BATCH]), dtype=bool)
-            for start in range(0, len(suite), _BATCH)
-        ]
-        adversarial = np.concatenate([np.atleast_1d(verdict) for verdict in verdicts])
-        if adversarial.shape != (len(suite),):
-            raise UsageError(
-                f"the oracle gave {adversarial.shape} verdicts for {len(suite)} tests; it takes (inputs, labels) and "
-                "gives one bool a test: whether the label is wrong"
-            )
-        np.savez(self.folder / "oracle.npz", adversarial=adversarial & ~suite.seeds)
+        if not self._judged:
+            warnings.warn("the oracle was interrupted before it had judged the tests: the run's own verdicts count", stacklevel=3)
+        return Run(self.folder, self._scratch, self._oracle)
 
     def abandon(self) -> None:
         """Asks for an end and waits for it, whatever comes of it: then nobody writes to the folder any more."""
@@ -213,16 +229,24 @@ class Session:
         self.abandon()
 
 
+# What is noted of a run whose tests were held to a function.
+_FILTERED = "a function of the caller's allows"
+
+
+def _notes(folder: Path) -> list[str]:
+    """What the folder of a run that came to an end says to those who read it."""
+    try:
+        return list(json.loads((folder / "run.json").read_text(encoding="utf-8"))["notes"])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
 def _by_rows(validity: Validity, shape: tuple[int, ...]) -> Callable[["npt.NDArray[np.float32]"], list[bool]]:
     """A function of inputs as one of flat rows, which is what the compiled half has."""
 
     def allowed(rows: "npt.NDArray[np.float32]") -> list[bool]:
-        verdicts = np.asarray(validity(rows.reshape(len(rows), *shape)), dtype=bool)
-        if verdicts.shape != (len(rows),):
-            raise UsageError(
-                f"validity gave {verdicts.shape} verdicts for {len(rows)} inputs; it takes inputs and gives one bool an input"
-            )
-        found: list[bool] = verdicts.tolist()
+        given = validity(rows.reshape(len(rows), *shape))
+        found: list[bool] = _verdicts.bools(given, len(rows), "validity", "takes inputs and gives one bool an input").tolist()
         return found
 
     return allowed
@@ -235,6 +259,8 @@ def _named(criterion: Criterion, requirements: Any) -> tuple[Optional[str], dict
     if criterion is None:
         raise UsageError("give a criterion, or requirements")
     names, behind = _job.criteria(criterion)
+    if not names:
+        raise _job.no_criterion("an empty list")
     return ",".join(names), behind
 
 
@@ -276,21 +302,19 @@ def run(
 def _watched(session: Session, progress: Union[bool, Listener]) -> Run:
     """Runs a session to its end, which Ctrl-C brings nearer."""
     told = listener(progress)
-    while True:
-        try:
-            for event in session:
-                told(event)
-            break
-        except KeyboardInterrupt:
-            session.cancel()
-            # From now on nobody need be told, and once more ends it without a result.
-            return session.result()
-        except BaseException:
-            session.abandon()
-            raise
-    close = getattr(told, "close", None)
-    if close is not None:
-        close()
+    try:
+        for event in session:
+            told(event)
+    except KeyboardInterrupt:
+        # From now on nobody need be told, and once more ends it without a result.
+        session.cancel()
+    except BaseException:
+        session.abandon()
+        raise
+    finally:
+        close = getattr(told, "close", None)
+        if close is not None:
+            close()
     return session.result()
 
 
@@ -301,10 +325,12 @@ def resume(
     max_executions: Optional[int] = None,
     model: Optional[_arrays.PathLike] = None,
     progress: Union[bool, Listener] = False,
+    oracle: Optional[Oracle] = None,
     threads: int = 0,
 ) -> Run:
     """Goes on with the run in a folder, after it was stopped or killed, for so much more time. The folder says everything
-    else; ``model`` is for one that lies elsewhere by now. A ``max_executions`` is for the whole run, as in ``run``."""
+    else; ``model`` is for one that lies elsewhere by now, and ``oracle`` for a function that judges the tests, which no folder
+    keeps. A ``max_executions`` is for the whole run, as in ``run``."""
     session = Session.__new__(Session)
-    session._reopen(Path(folder), budget, max_executions, model, threads)
+    session._reopen(Path(folder), budget, max_executions, model, oracle, threads)
     return _watched(session, progress)

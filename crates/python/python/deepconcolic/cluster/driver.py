@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
-from .. import _arrays, _job, _native
+import numpy as np
+
+from .. import _arrays, _job, _native, _verdicts
 from ..errors import ClusterError, Error, FolderError, MissingPackage, UsageError
 from ..result import Run
 from ..session import Criterion
@@ -55,9 +58,11 @@ def run(
     which a killed driver goes on when it is asked for the same again.
 
     ``address`` is that of a cluster (default: the one this process is connected to, else that of RAY_ADDRESS, else one
-    on this machine). ``threads`` is what a task takes (``num_cpus``). ``budget`` is for the whole: a shard gets its part of
+    on this machine). An ``oracle`` that is a function judges the merged tests, in this process. ``threads`` is what a task takes (``num_cpus``). ``budget`` is for the whole: a shard gets its part of
     what all slots together have. ``max_executions`` is for each shard.
     """
+    # It judges tests, which are known when all is merged.
+    oracle = options.pop("oracle") if callable(options.get("oracle")) else None
     ray = connect(address)
     target = Path(out)
     if (target / "run.json").exists():
@@ -72,7 +77,7 @@ def run(
         "threads": threads,
         "budget": None if seconds is None else max(1.0, seconds * min(slots, count) / count),
     }
-    asked: dict[str, Any] = {"shards": count, "options": {name: repr(value) for name, value in sorted(each.items())}}
+    asked: dict[str, Any] = {"shards": count, "options": {name: _words(value) for name, value in sorted(each.items())}}
     if shards is None:
         # The cluster may have another size when it is asked again.
         count = _count_of(_journal_of(target)) or count
@@ -89,19 +94,40 @@ def run(
 
     missing = [number for number in range(1, count + 1) if number not in set(done)]
     collect(ray, Task(work, given, each, count, threads), missing, in_flight or slots * WAITING_EACH, keep)
-    return _merged(journal, target, count)
+    found = _merged(journal, target, count)
+    if oracle is None:
+        return found
+    _verdicts.ask(oracle, found.suite, found.folder)
+    return Run(target, None, oracle)
+
+
+def _words(value: Any) -> str:
+    """An option as the journal knows it: the same in every process, and another for another array.
+
+    >>> _words(np.zeros(3)) == _words(np.zeros(3)), _words(np.zeros(5000)) == _words(np.arange(5000.0))
+    (True, False)
+    >>> _words(_words)
+    'deepconcolic.cluster.driver._words'
+    """
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_words, value))}]"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    return repr(value)
 
 
 def slots_of(ray: Any, threads: int) -> int:
     """Tasks that can work at a time."""
-    if threads < 1:
+    if _job.whole(threads, "threads") < 1:
         raise UsageError(f"a task on a cluster has a number of threads, at least 1, not {threads}")
     return max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
 
 
 def count_of(shards: Optional[int], slots: int) -> int:
     """How many shards there are."""
-    count = shards if shards is not None else _SHARDS_EACH * slots
+    count = _job.whole(shards, "shards") if shards is not None else _SHARDS_EACH * slots
     if count < 1:
         raise UsageError(f"shards must be at least 1, not {count}")
     return count

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from .. import _arrays, _native
+from .. import _arrays, _job, _native
 from ..model import Model, load
 from . import shards as _shards
 from .driver import WAITING_EACH, Task, collect, connect, count_of, slots_of
@@ -31,13 +31,13 @@ def measured(
     with tempfile.TemporaryDirectory(prefix="deepconcolic-") as scratch:
         profile = Path(scratch) / "profile.npz"
         arguments = _arrays.data(given["x"], given["y"]).arguments()
-        words = _native.coverage_profile(json.dumps(job), model._native, profile, **arguments)
+        words = _native.coverage_profile(_job.text(job), model._native, profile, **arguments)
         given["profile"] = profile.read_bytes() if words is not None else None
         parts: list[str] = []
         task = Task(part, given, {"job": job, "threads": threads}, count, threads)
         collect(ray, task, list(range(1, count + 1)), slots * WAITING_EACH, lambda _, found: parts.append(found))
         shared = job if words is None else {**job, "profile": str(profile)}
-        report: dict[str, Any] = json.loads(_native.coverage_joined(json.dumps(shared), model._native, parts, **arguments))
+        report: dict[str, Any] = json.loads(_native.coverage_joined(_job.text(shared), model._native, parts, **arguments))
     if words is not None:
         report["profile"] = words
     return report
@@ -55,4 +55,4 @@ def part(given: Mapping[str, Any], options: Mapping[str, Any], number: int, coun
             job["profile"] = str(path)
         # Arrays that Ray hands over are in shared memory: they are used where they are.
         arguments = _arrays.data(given["x"], given["y"]).arguments()
-        return _native.coverage_part(json.dumps(job), model._native, f"{number}/{count}", threads=options["threads"], **arguments)
+        return _native.coverage_part(_job.text(job), model._native, f"{number}/{count}", threads=options["threads"], **arguments)
