@@ -273,3 +273,14 @@ fn output_is_the_probability_of_a_softmax_and_logits_are_its_scores() {
     let output = deepconcolic(&["check", &path]).output().unwrap();
     assert!(output.status.success(), "{}", super::bed::said(&output));
 }
+
+#[test]
+fn a_file_that_asks_for_nothing_is_refused() {
+    let bed = Bed::new();
+    let nothing = bed.file(
+        "nothing.dr",
+        "# for i in neurons(2): exists x: ap[x][2,i]\n",
+    );
+    let refused = bed.refusal(TABLE, &["--requirements", &nothing]);
+    assert_says(&refused, &["nothing.dr asks for nothing"]);
+}
