@@ -299,6 +299,25 @@ fn rows_of_requirements_are_recomputed_not_believed() {
 }
 
 #[test]
+fn a_radius_that_is_no_distance_is_refused_at_once() {
+    let bed = Bed::new();
+    let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
+    for (name, radius) in [("radius", -0.2), ("adversarial_radius", -1.0)] {
+        run.claim(&format!("/settings/{name}"), json!(radius));
+        let (code, text) = check(&run.run, &[]);
+        assert_eq!(code, 2, "{text}");
+        assert_says(
+            &text,
+            &[
+                "run.json",
+                &format!("{name} {radius}, which is no distance"),
+            ],
+        );
+        run.restore();
+    }
+}
+
+#[test]
 fn ranges_of_neurons_are_those_of_the_saved_suite() {
     let bed = Bed::new();
     let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
