@@ -354,6 +354,19 @@ fn ranges_of_neurons_are_those_of_the_saved_suite() {
     run.noticed("a layer", &["neurons.npz"]);
 }
 
+#[test]
+fn a_journal_is_named_and_one_that_cannot_be_read_is_noticed() {
+    let bed = Bed::new();
+    let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
+    let (_, text) = check(&run.run, &[]);
+    assert_says(&text, &["not verified: journal: its steps"]);
+    let path = run.run.0.join("journal");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[3] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    run.noticed("a journal", &["differs: journal: file: "]);
+}
+
 /// The arrays of `requirements.npz` of a pair criterion, each with one row written twice.
 fn duplicate(run: &Left, row: usize) {
     fn twice<T: Element>(from: &mut NpzReader, to: &mut NpzWriter, name: &str, row: usize) {
