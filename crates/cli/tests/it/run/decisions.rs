@@ -7,7 +7,7 @@ use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 
-use super::bed::{Bed, Left, assert_says, deepconcolic, replay, said};
+use super::bed::{Bed, Left, assert_says, check, deepconcolic, replay, said};
 
 const SIGMOID: [&str; 3] = [
     "testdata/sigmoid.onnx",
@@ -426,6 +426,34 @@ fn labels_that_cannot_be_right_are_told_of() {
     let names = ["setosa", "zinnia", "aster"];
     let named = said_of(&bed, |y| names[usize::try_from(y).unwrap()].into()).join("\n");
     assert_says(&named, &["aster = 0, setosa = 1, zinnia = 2"]);
+}
+
+#[test]
+fn arrays_that_may_be_labels_and_were_not_read_are_told_of() {
+    let bed = Bed::new();
+    let path = bed.path("data.npz");
+    let mut file = NpzWriter::create(&path).unwrap();
+    file.add("x", &[2, 4], &[1.0f32; 8]).unwrap();
+    file.add("truth", &[2], &[0i64, 1]).unwrap();
+    file.finish().unwrap();
+    let measured = ["coverage", "testdata/mlp.onnx", "-c", "nc", "--data"];
+    let output = deepconcolic(&[&measured[..], &[path.to_str().unwrap()]].concat())
+        .output()
+        .unwrap();
+    let unread = "no labels were read: \"truth\" has one number a sample";
+    assert_says(&String::from_utf8_lossy(&output.stdout), &[unread]);
+    let table = ["testdata/mlp.onnx", "--data", path.to_str().unwrap()];
+    let run = bed.run("run", table, &["--criterion", "nc", "--domain", "0..8"]);
+    let notes = run.summary()["notes"].clone();
+    assert!(
+        notes
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note.as_str().unwrap().starts_with(unread))
+    );
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 0, "{text}");
 }
 
 #[test]
