@@ -423,6 +423,11 @@ fn labels_that_cannot_be_right_are_told_of() {
             "no class of the model has (3): its classes are 0 to 2",
         ],
     );
+    let lower = said_of(&bed, |y| (y - 1).to_string()).join("\n");
+    assert_says(
+        &lower,
+        &["one lower than the class that the model gives; add 1 to each"],
+    );
     let names = ["setosa", "zinnia", "aster"];
     let named = said_of(&bed, |y| names[usize::try_from(y).unwrap()].into()).join("\n");
     assert_says(&named, &["aster = 0, setosa = 1, zinnia = 2"]);
