@@ -489,3 +489,26 @@ fn data_outside_the_domain_and_one_class_for_everything_are_told_of() {
         );
     }
 }
+
+#[test]
+fn a_suite_is_not_judged_on_a_model_with_another_number_of_outputs() {
+    let bed = Bed::new();
+    let flags = [
+        "--criterion",
+        "nc",
+        "--decision",
+        "within:0.5",
+        "--seeds",
+        "3",
+    ];
+    let run = bed.run("run", REGRESSOR, &flags);
+    // Two inputs, two outputs, one layer between them.
+    let two = "2,2,2,2,\n2,2,2,\n0\n-9,-9,\n9,9,\n0,0,0,\n1,1,1,\n1,0,\n0,1,\n0,\n0,\n1,0,\n0,1,\n0,\n0,\n";
+    let two = bed.file("two.nnet", two);
+    let (code, text) = replay(&run, &["--model", &two]);
+    assert_eq!(code, 2, "{text}");
+    assert_says(
+        &text,
+        &["answers of the run are 1 numbers a test, and those of this model 2"],
+    );
+}
