@@ -329,6 +329,13 @@ impl Campaign {
         &self.reasons
     }
 
+    /// Whether this was said already, of whatever part of a requirement: one example is enough, and a family has
+    /// thousands of parts.
+    fn has_reason(&self, reason: &str) -> bool {
+        let why = |reason: &str| reason.rsplit("`: ").next().map(str::to_owned);
+        self.reasons.iter().any(|said| why(said) == why(reason))
+    }
+
     /// Work done.
     pub fn passes(&self) -> Passes {
         self.passes
@@ -443,7 +450,7 @@ impl Campaign {
             self.claims.push(claim);
         }
         for reason in &round.reasons {
-            if !self.reasons.contains(reason) {
+            if !self.has_reason(reason) {
                 self.reasons.push(reason.clone());
             }
         }

@@ -108,9 +108,9 @@ fn shifted(answers: &Answers) -> Option<String> {
     let accuracy = answers.accuracy()?;
     let [higher, lower] = answers.counts.shifted;
     let (right, words) = if higher >= lower {
-        (higher, ("higher", "subtract 1"))
+        (higher, ("higher", "subtract 1 from"))
     } else {
-        (lower, ("lower", "add 1"))
+        (lower, ("lower", "add 1 to"))
     };
     if right <= accuracy.right || 2 * right <= accuracy.total {
         return None;
@@ -121,7 +121,7 @@ fn shifted(answers: &Answers) -> Option<String> {
         _ => "",
     };
     Some(format!(
-        "{start}{} of the labels are one {} than the class that the model gives; {} from each and the accuracy \
+        "{start}{} of the labels are one {} than the class that the model gives; {} each and the accuracy \
          is {}",
         percent(share),
         words.0,

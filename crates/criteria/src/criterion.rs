@@ -44,6 +44,10 @@ pub trait Criterion: Sync {
     fn family(&self, setting: &Setting<'_>) -> Result<Box<dyn Family>, String>;
 }
 
+/// Why criteria over hidden neurons have nothing to ask.
+pub(super) const NO_LAYER: &str = "the network has no hidden layer, so no neurons to cover; safety, lipschitz and \
+                                   requirement files ask about its outputs";
+
 /// What a criterion is applied to.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {

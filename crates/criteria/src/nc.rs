@@ -4,7 +4,7 @@
 use deepconcolic_language::{Formula, Input, Linear, Relation, Requirement, Var};
 use deepconcolic_network::{BitSet, Point, Seed, Trace, bits};
 
-use super::criterion::{Criterion, Family, Group, Setting, Tally};
+use super::criterion::{Criterion, Family, Group, NO_LAYER, Setting, Tally};
 use super::guide::{Clearance, Guide, Means, SampleView};
 use super::neuron::{Asked, At, NeuronFamily, Rule};
 
@@ -122,7 +122,7 @@ impl Channels {
                 .push((layer, channels, hidden.neurons() / channels.max(1)));
         }
         if family.groups.is_empty() {
-            return Err("the network has no hidden layer to cover".into());
+            return Err(NO_LAYER.into());
         }
         Ok(family)
     }

@@ -7,7 +7,7 @@ use deepconcolic_language::{Formula, Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Point, Seed, Trace, ones, vectorised};
 use rayon::prelude::*;
 
-use super::criterion::{Family, Group, Setting, Tally};
+use super::criterion::{Family, Group, NO_LAYER, Setting, Tally};
 use super::guide::{Clearance, Guide, SampleView};
 use super::sections::Sections;
 
@@ -147,7 +147,7 @@ impl<R: Rule> NeuronFamily<R> {
     pub fn new(setting: &Setting<'_>, rule: R) -> Result<Self, String> {
         let layers: Vec<usize> = setting.selection.layers().collect();
         if layers.is_empty() {
-            return Err("the network has no hidden layer to cover".into());
+            return Err(NO_LAYER.into());
         }
         let each = rule.each();
         let mut groups = Vec::new();

@@ -13,7 +13,7 @@ use deepconcolic_geometry::Together;
 use deepconcolic_language::{Inputs, Quantifier, Requirement};
 use deepconcolic_network::{BitSet, Layer, Network, Point, Trace, bits, ones};
 
-use super::criterion::{Family, Group, Pairs, Rerun, Setting, Tally};
+use super::criterion::{Family, Group, NO_LAYER, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
 use super::pair_requirement::{Change, Changing, Kept, PairRequirement};
 use super::parameters::Scope;
@@ -88,6 +88,26 @@ impl Block {
     }
 }
 
+/// Why there are no pairs: the network has none, or the selection leaves none.
+fn no_pairs(network: &Network) -> String {
+    let layers = network.layers();
+    let decisions = (0..layers.len()).filter(|&layer| !network.layers_before(layer).is_empty());
+    let names: Vec<String> = decisions
+        .map(|layer| format!("`{}`", layers[layer].name()))
+        .collect();
+    match names.as_slice() {
+        [] if layers.is_empty() => NO_LAYER.into(),
+        [] => "pairs are of two hidden layers that follow each other, and the network has no such two; \
+               nc, nbc, snac, kmnc and tknc look at single neurons"
+            .into(),
+        names => format!(
+            "none of the layers selected follows another hidden layer; --layers and --neurons choose the decisions of \
+             pairs, which are in {}",
+            names.join(", ")
+        ),
+    }
+}
+
 impl PairFamily {
     pub fn new(setting: &Setting<'_>, condition: Change, decision: Change) -> Result<Self, String> {
         let network = setting.network;
@@ -98,11 +118,7 @@ impl PairFamily {
             }
         }
         if blocks.is_empty() {
-            return Err(
-                "there are no two hidden layers that follow each other among those selected; \
-                 --layers names the decisions' layers"
-                    .into(),
-            );
+            return Err(no_pairs(network));
         }
         let slots = |block: &Block| block.starts.last().copied().unwrap_or(0);
         Ok(Self {

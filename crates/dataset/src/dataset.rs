@@ -23,6 +23,7 @@ pub struct Dataset {
     labels: Option<Labels>,
     class_names: Option<Arc<[String]>>,
     feature_names: Option<Arc<[String]>>,
+    unread: Arc<[String]>,
 }
 
 /// What is known of every sample.
@@ -102,6 +103,7 @@ impl Dataset {
             labels: None,
             class_names: None,
             feature_names: None,
+            unread: Arc::default(),
         })
     }
 
@@ -150,6 +152,13 @@ impl Dataset {
     #[must_use]
     pub fn with_feature_names(mut self, names: Vec<String>) -> Self {
         self.feature_names = Some(names.into());
+        self
+    }
+
+    /// Remembers the arrays beside samples without labels that may be labels, and were not read.
+    #[must_use]
+    pub(crate) fn with_unread(mut self, names: Vec<String>) -> Self {
+        self.unread = names.into();
         self
     }
 
@@ -222,6 +231,11 @@ impl Dataset {
     /// The name of every value of a sample, when the data name them.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.feature_names.as_deref()
+    }
+
+    /// Where there are no labels: arrays of the file that have one number a sample, and no name that labels have.
+    pub fn unread(&self) -> &[String] {
+        &self.unread
     }
 
     /// The path the data come from.

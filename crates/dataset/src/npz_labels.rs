@@ -7,15 +7,13 @@ use crate::dataset::Dataset;
 use crate::error::{ArrayError, DatasetError, array_place};
 use crate::shape::Shape;
 
-/// What labels are called beside arrays that have the names of a model's inputs.
-const NAMES: [&str; 3] = ["y", "labels", "target"];
+/// What labels are called, best first. Case does not matter.
+pub(crate) const NAMES: &[&str] = &["y", "labels", "label", "target", "targets"];
 
 /// Labels as they were read.
-#[derive(Default)]
 pub(crate) enum Labels {
-    /// There are none.
-    #[default]
-    Absent,
+    /// There are none. Of these arrays, which were not read, each has one number a sample.
+    Absent(Vec<String>),
     /// Class numbers.
     Classes(Vec<i64>),
     /// Other numbers.
@@ -42,13 +40,34 @@ impl Labels {
         path: &Path,
         inputs: &[&str],
     ) -> Result<Self, DatasetError> {
-        let name = NAMES
-            .into_iter()
-            .find(|name| !inputs.contains(name) && archive.names().any(|array| array == *name));
-        match name {
-            Some(name) => Self::named(archive, path, name),
-            None => Ok(Self::Absent),
+        let is_input = |array: &str| inputs.contains(&array);
+        let called = |name: &str| {
+            archive
+                .names()
+                .find(|array| array.eq_ignore_ascii_case(name) && !is_input(array))
+                .map(str::to_owned)
+        };
+        match NAMES.iter().find_map(|name| called(name)) {
+            Some(name) => Self::named(archive, path, &name),
+            None => Ok(Self::absent(archive, inputs)),
         }
+    }
+
+    /// No labels are called so beside these samples. What might have been meant is remembered, so that it is not passed
+    /// over in silence.
+    pub fn absent(archive: &NpzReader, samples: &[&str]) -> Self {
+        let declared = samples.first().and_then(|name| archive.samples(name));
+        let one_each = |name: &&str| {
+            let shape = archive.shape(name);
+            matches!(shape, Some([n] | [n, 1]) if Some(*n) == declared) && !samples.contains(name)
+        };
+        Self::Absent(
+            archive
+                .names()
+                .filter(one_each)
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 
     /// Gives samples their labels. Of `declared` samples some may have been left out, and then so are their labels;
@@ -56,7 +75,7 @@ impl Labels {
     pub fn give(self, dataset: Dataset, declared: Option<usize>) -> Result<Dataset, DatasetError> {
         let kept = dataset.len();
         match self {
-            Self::Absent => Ok(dataset),
+            Self::Absent(perhaps) => Ok(dataset.with_unread(perhaps)),
             Self::Classes(labels) => dataset.with_labels(cut(labels, declared, kept)),
             Self::Quantities(values) => dataset.with_quantities(cut(values, declared, kept)),
         }
@@ -92,6 +111,24 @@ mod tests {
 
     use super::*;
     use crate::write::NpzWriter;
+
+    #[test]
+    fn labels_are_found_whatever_the_case_of_their_name() {
+        for (inputs, labels) in [("X", "Y"), ("images", "targets"), ("x", "Label")] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("data.npz");
+            let mut writer = NpzWriter::create(&path).unwrap();
+            writer.add(inputs, &[2, 1], &[1.0_f32, 2.0]).unwrap();
+            writer.add(labels, &[2], &[1_i64, 0]).unwrap();
+            writer.finish().unwrap();
+            let mut archive = NpzReader::open(&path).unwrap();
+            let found = Labels::beside(&mut archive, &path, &[inputs]).unwrap();
+            assert!(
+                matches!(found, Labels::Classes(l) if l == [1, 0]),
+                "{labels}"
+            );
+        }
+    }
 
     #[test]
     fn labels_of_text_are_refused_and_not_passed_over() {

@@ -42,6 +42,12 @@ pub fn resolve(text: &str, name: &str, network: &Network) -> Result<RequirementS
     let set = RequirementFile::parse(text)
         .and_then(|file| file.resolve(&Signature::of(network)))
         .map_err(|e| e.in_file(name))?;
+    if set.is_empty() {
+        return Err(Error::Request(format!(
+            "{name} asks for nothing: it has no requirement, or indices that range over nothing; write one, for \
+             example `exists x: v[x][output,0] > 0`"
+        )));
+    }
     if set.len() > MOST {
         return Err(Error::Request(format!(
             "{name}: these are {} requirements, and at most {MOST} can be asked at once; let the indices range over \
@@ -57,6 +63,16 @@ mod tests {
     use deepconcolic_network::{NetworkBuilder, Shape};
 
     use super::*;
+
+    #[test]
+    fn a_file_that_asks_for_nothing_is_refused() {
+        let (builder, input) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
+        let network = builder.finish(&[("y", input)], 0).unwrap();
+        for text in ["", "# nothing yet", "for i in 3..2: exists x: true"] {
+            let refused = resolve(text, "own.dr", &network).err().unwrap();
+            assert!(refused.to_string().starts_with("own.dr asks for nothing"));
+        }
+    }
 
     #[test]
     fn more_requirements_than_can_be_asked_are_refused() {

@@ -79,13 +79,41 @@ pub fn notes(
         Some(_) => notes.extend(decision.note()),
         None => notes.push(format!("accuracy is left out: {UNSTATED}")),
     }
-    notes.extend(sanity::findings(answers, samples.dataset().class_names()));
+    notes.extend(about_labels(answers, samples));
     notes.extend(sanity::outside(
         &SampleInputs(samples),
         domain,
         domain_words,
     ));
     notes
+}
+
+/// What answers and labels say of data that cannot be right, and which arrays may be labels and were not read.
+pub fn about_labels(answers: &Answers, samples: &Samples) -> Vec<String> {
+    let dataset = samples.dataset();
+    let mut notes = sanity::findings(answers, dataset.class_names());
+    if !dataset.unread().is_empty() {
+        notes.push(unread(dataset.unread()));
+    }
+    notes
+}
+
+/// Arrays that may be labels, by names that labels do not have.
+fn unread(arrays: &[String]) -> String {
+    const LISTED: usize = 3;
+    const LONGEST: usize = 40;
+    let quoted = |name: &String| format!("{:?}", name.chars().take(LONGEST).collect::<String>());
+    let listed: Vec<String> = arrays.iter().take(LISTED).map(quoted).collect();
+    let (more, verb) = match arrays.len() {
+        1 => (String::new(), "has"),
+        len if len > LISTED => (format!(" and {} more", len - LISTED), "have"),
+        _ => (String::new(), "have"),
+    };
+    format!(
+        "no labels were read: {}{more} {verb} one number a sample, and labels are called y, labels, label, target or \
+         targets; if they are there, save them under such a name",
+        listed.join(", ")
+    )
 }
 
 /// The domain the user gave, or the default: 0..1 for images, what was observed for tabular data.

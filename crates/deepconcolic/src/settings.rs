@@ -543,7 +543,30 @@ impl Settings {
                 value["version"].as_str().unwrap_or("not named")
             ));
         }
-        serde_json::from_value(value.clone()).map_err(|e| format!("its settings: {e}"))
+        let read: Self =
+            serde_json::from_value(value.clone()).map_err(|e| format!("its settings: {e}"))?;
+        read.refuse_impossible()?;
+        Ok(read)
+    }
+
+    /// Refuses numbers that no run has, so that a record that somebody wrote is no work without an end.
+    fn refuse_impossible(&self) -> Result<(), String> {
+        let is_length = |length: f64| length.is_finite() && length >= 0.0;
+        let radii = [
+            ("radius", self.radius),
+            ("adversarial_radius", Some(self.adversarial_radius)),
+        ];
+        for (name, radius) in radii {
+            if let Some(radius) = radius.filter(|&radius| !is_length(radius)) {
+                return Err(format!(
+                    "its settings: {name} {radius}, which is no distance"
+                ));
+            }
+        }
+        match self.quantise {
+            Some(0) => Err("its settings: quantise 0, which is no grid".into()),
+            _ => Ok(()),
+        }
     }
 }
 

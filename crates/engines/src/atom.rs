@@ -113,7 +113,12 @@ impl<'a> Scales<'a> {
             Relation::Lt => (-1.0, true),
             Relation::Eq | Relation::Ne => {
                 return self.equation(comparison).ok_or_else(|| {
-                    unsupported("an equation of computed values holds only by chance of rounding")
+                    unsupported(if self.is_of_inputs(comparison) {
+                        "symbolic search moves elements of the input and takes no equation that holds them (a ball in \
+                         l0 is made of such)"
+                    } else {
+                        "an equation of computed values holds only by chance of rounding"
+                    })
                 });
             }
         };
@@ -131,6 +136,12 @@ impl<'a> Scales<'a> {
             });
         }
         Ok(self.atom(terms, factor * linear.constant, strict))
+    }
+
+    /// Whether a comparison is of elements of the input alone, which nothing computes.
+    fn is_of_inputs(&self, comparison: &Comparison) -> bool {
+        let mut terms = comparison.linear.terms.iter();
+        terms.all(|(_, var)| self.point(var) == Some(Point::Input))
     }
 
     /// The one equation that can be met safely: `v = 0` of a Relu, which means `u < 0`.

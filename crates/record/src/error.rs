@@ -20,30 +20,31 @@ pub enum ArchiveError {
     },
     /// Another process works there.
     #[error(
-        "{path} is in use by another run; wait for it to end, or give another --out",
+        "{path} is in use by another run; wait for it to end, or give another folder",
         path = .0.display()
     )]
     InUse(PathBuf),
     /// A run is there already.
     #[error(
-        "{path} already holds a run; give --resume to go on with it, or another --out",
+        "{path} already holds a run; `deepconcolic resume` goes on with it, and so does `run --resume`; or give another \
+         folder (--out of a run)",
         path = .0.display()
     )]
     Taken(PathBuf),
     /// There is something else there.
     #[error(
-        "{path} is not empty and holds no run; give an empty or new folder with --out",
+        "{path} is not empty and holds no run; give an empty or new folder",
         path = .0.display()
     )]
     Foreign(PathBuf),
     /// The name is taken by something that is no folder.
     #[error(
-        "{path} is no folder; a run writes a folder: give a new or empty one with --out",
+        "{path} is no folder; a run writes a folder: give a new or empty one",
         path = .0.display()
     )]
     NoFolder(PathBuf),
     /// Nothing to go on with.
-    #[error("{path} holds no run to resume; leave --resume out to start one", path = .0.display())]
+    #[error("{path} holds no run to resume; `deepconcolic run` starts one", path = .0.display())]
     NoRun(PathBuf),
     /// Nothing to join.
     #[error(

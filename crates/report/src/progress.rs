@@ -83,7 +83,8 @@ impl ProgressLine {
         }
         self.shown = Some(Instant::now());
         let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
-        let rate = snapshot.passes.saturating_sub(first) as f64 / seconds;
+        // Of what earlier sittings did, or of what was done before the first line, no rate is known.
+        let rate = (snapshot.passes > first).then(|| (snapshot.passes - first) as f64 / seconds);
         // A closed standard error is no reason to stop.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr().lock(),
@@ -156,7 +157,7 @@ fn refuted(s: &Progress) -> String {
     )
 }
 
-fn line(s: &Progress, rate: f64) -> String {
+fn line(s: &Progress, rate: Option<f64>) -> String {
     let mut parts = Vec::new();
     if s.goals.total > 0 {
         let (percent, feasible) = (percent(feasible_share(&s.goals), 2), s.goals.feasible());
@@ -171,7 +172,7 @@ fn line(s: &Progress, rate: f64) -> String {
     if let Some(adversarial) = s.adversarial {
         parts.push(format!("{adversarial} adversarial"));
     }
-    parts.push(format!("{rate:.0} passes/s"));
+    parts.extend(rate.map(|rate| format!("{rate:.0} passes/s")));
     if let Some(maximum) = s.max_passes {
         parts.push(format!("{} of {maximum} passes", s.passes));
     }
@@ -206,10 +207,12 @@ mod tests {
             left: Some(Duration::from_secs(61)),
         };
         assert_eq!(
-            line(&snapshot, 350.4),
+            line(&snapshot, Some(350.4)),
             "ascend    25.00 % of 200 covered, 150 open, 12 tests, 3 adversarial, 350 passes/s, \
              700 of 1000 passes, 61 s left"
         );
+        let unknown = line(&snapshot, None);
+        assert!(!unknown.contains("passes/s"), "{unknown}");
         assert_eq!(
             live(&snapshot, 2),
             "ascend   █████░░░░░░░░░░░░░░░ 25.0 % of 200, 150 open, 12 tests, 3 adversarial, \
@@ -220,7 +223,7 @@ mod tests {
             ..snapshot
         };
         assert_eq!(
-            line(&both, 350.4),
+            line(&both, Some(350.4)),
             "ascend    25.00 % of 200 covered, 150 open, 3 of 10 properties refuted, 7 open, 12 tests, \
              3 adversarial, 350 passes/s, 700 of 1000 passes, 61 s left"
         );
@@ -237,7 +240,7 @@ mod tests {
             ..snapshot
         };
         assert_eq!(
-            line(&property, 350.4),
+            line(&property, Some(350.4)),
             "ascend   50 of 200 refuted, 150 open, 12 tests, 3 adversarial, 350 passes/s"
         );
         assert_eq!(
@@ -259,7 +262,7 @@ mod tests {
             left: None,
         };
         assert_eq!(
-            line(&snapshot, 350.4),
+            line(&snapshot, Some(350.4)),
             "prove     50.00 % of 180 covered, 20 impossible, at most 90 open, 3 of 10 properties refuted, 7 proven, 0 open, \
              12 tests, 350 passes/s"
         );
@@ -274,7 +277,8 @@ mod tests {
             ..snapshot
         };
         assert!(
-            line(&nothing_feasible, 1.0).contains("100.00 % of 0 covered, 20 impossible, 0 open")
+            line(&nothing_feasible, Some(1.0))
+                .contains("100.00 % of 0 covered, 20 impossible, 0 open")
         );
     }
 }

@@ -131,7 +131,13 @@ fn print_notes(out: &mut dyn Write, notes: &[String], look: &Look) -> io::Result
 /// How requirements ended, goals and properties apart.
 fn print_account(out: &mut dyn Write, account: &Account) -> io::Result<()> {
     let (goals, properties) = (&account.goals, &account.properties);
-    if goals.total > 0 {
+    if goals.total > 0 && goals.feasible() == 0 {
+        writeln!(
+            out,
+            "nothing can be covered: all {} are proven impossible",
+            goals.total
+        )?;
+    } else if goals.total > 0 {
         let share = percent(goals.met as f64 / goals.feasible().max(1) as f64, 2);
         writeln!(
             out,

@@ -45,7 +45,7 @@ impl Campaign {
             tried: Vec::new(),
             starts: Vec::new(),
             reasons: reasons
-                .filter(|reason| !self.reasons.contains(reason))
+                .filter(|reason| !self.has_reason(reason))
                 .cloned()
                 .collect(),
             gain: 0,

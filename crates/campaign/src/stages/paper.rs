@@ -1,7 +1,7 @@
 //! The paper's Algorithm 1, as written: the requirement and test with the best value, one linear
 //! program in the test's cell, the test it gives; what failed is not tried again.
 
-use deepconcolic_engines::{Origin, named};
+use deepconcolic_engines::{Origin, Reason, named};
 use deepconcolic_language::Inputs;
 
 use super::{Progress, Proposal, Proposals, StageSetting};
@@ -55,9 +55,12 @@ pub(super) fn propose(
         &limits.budget(Some(maximum), None),
     );
     passes.spend(report.effort);
+    // That one program has no solution is how most of these searches end, and says nothing of the requirement.
+    let beyond = |reason: &Reason| !matches!(reason, Reason::NotFound { .. });
+    let reason = report.reason.filter(beyond);
     result
         .reasons
-        .extend(report.reason.map(|reason| reason.to_string()));
+        .extend(reason.map(|reason| reason.to_string()));
     // The one input of the goal.
     let inputs = report.found.into_iter().flat_map(|found| found.tests);
     result.single.extend(inputs.map(|input| Proposal {

@@ -7,14 +7,14 @@ use crate::dataset::Dataset;
 use crate::elements::Elements;
 use crate::error::DatasetError;
 use crate::format::{Format, OpenOptions, has_extension};
-use crate::npz_labels::Labels;
+use crate::npz_labels::{self, Labels};
 
 /// Names of the samples, best first, each with the names its labels may have. Case does not matter.
 const NAMES: &[(&str, &[&str])] = &[
-    ("x", &["y", "labels"]),
+    ("x", npz_labels::NAMES),
     ("x_test", &["y_test"]),
-    ("images", &["labels"]),
-    ("data", &["labels", "target"]),
+    ("images", npz_labels::NAMES),
+    ("data", npz_labels::NAMES),
 ];
 
 pub(super) struct Npz;
@@ -40,7 +40,7 @@ impl Format for Npz {
         })?;
         let labels = match labels {
             Some(name) => Labels::named(&mut archive, path, &name)?,
-            None => Labels::default(),
+            None => Labels::absent(&archive, &[&samples]),
         };
         let declared = archive.samples(&samples);
         let (shape, elements) =
@@ -113,6 +113,21 @@ mod tests {
         assert_eq!(dataset.labels(), Some(&[7, 9][..]));
         let dataset = load(&archive, Some(1)).unwrap();
         assert_eq!((dataset.len(), dataset.labels()), (1, Some(&[7][..])));
+    }
+
+    #[test]
+    fn arrays_that_may_be_labels_are_not_passed_over_in_silence() {
+        let archive = archive(|writer| {
+            writer.add("x", &[2, 1], &[2.0_f32, 3.0])?;
+            writer.add("classes", &[2], &[1_i64, 0])?;
+            writer.add("names", &[3], &[1_i64, 0, 2])?;
+            writer.add("scores", &[2, 4], &[0.0_f32; 8])
+        });
+        let dataset = load(&archive, Some(1)).unwrap();
+        assert_eq!(
+            (dataset.labels(), dataset.unread()),
+            (None, &["classes".to_owned()][..])
+        );
     }
 
     #[test]

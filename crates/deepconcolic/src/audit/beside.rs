@@ -10,8 +10,8 @@ use deepconcolic_check::{Audit, Claim};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
-    ADVERSARIAL_TABLE, AdversarialTable, Drawn, NeuronRanges, RequirementTable, State, SuiteTable,
-    draw,
+    ADVERSARIAL_TABLE, AdversarialTable, Drawn, NeuronRanges, RequirementTable, RunFolder, State,
+    SuiteTable, draw,
 };
 
 use super::RunFindings;
@@ -268,6 +268,20 @@ pub fn criteria(opened: &Opened, report: &mut RunFindings) {
             Ok(_) => report.differs(&file, "rows", "other rows", "those of requirements.npz"),
             Err(error) => report.differs(&file, "file", error, "the rows of the criterion"),
         }
+    }
+}
+
+/// `journal`: its steps are as they were written. What they say of how the run went nothing else shows.
+pub fn journal(opened: &Opened, report: &mut RunFindings) {
+    const FILE: &str = "journal";
+    if !opened.dir.join(FILE).exists() {
+        return;
+    }
+    match RunFolder::steps(&opened.dir) {
+        Ok(_) => report.unverified.push(
+            "journal: its steps, beyond that each is whole (resume goes on from them)".into(),
+        ),
+        Err(error) => report.differs(FILE, "file", error, "steps that can be read"),
     }
 }
 

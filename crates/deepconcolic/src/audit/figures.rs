@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use deepconcolic_campaign::{Accuracy, Limits, sanity};
+use deepconcolic_campaign::{Accuracy, Limits};
 use deepconcolic_record::{Baseline, SlopeSummary, Summary};
 use serde_json::Value;
 
@@ -161,7 +161,7 @@ fn baseline(
             "run.json: that there was time for no more of the data (baseline.data_inputs)".into(),
         );
     }
-    for note in sanity::findings(&answers, data.dataset().class_names()) {
+    for note in samples::about_labels(&answers, data) {
         if !opened.summary.notes.contains(&note) {
             report.differs(folder::SUMMARY, "notes", "no such note", note);
         }

@@ -35,6 +35,7 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
     beside::nearest(&opened, &suite, &mut report)?;
     let nearest = nearest_adversarial::judge(&opened, &suite, &origins, &mut report)?;
     beside::profile(&opened, &origins, &mut report)?;
+    beside::journal(&opened, &mut report);
     let steep = slopes::judge(&opened, &proofs.slopes, &mut report);
     slopes::table(&opened, &steep, &mut report)?;
     let facts = ConclusionInputs {

@@ -399,8 +399,7 @@ impl Ended<'_> {
     /// What the user should know about the data.
     fn about_data(&self, answers: &Answers) -> Result<Vec<String>, Error> {
         let prepared = self.prepared;
-        let names = prepared.data.dataset().class_names();
-        let mut notes: Vec<String> = sanity::findings(answers, names).into_iter().collect();
+        let mut notes = samples::about_labels(answers, &prepared.data);
         let (domain, words) = (&prepared.space.domain, &prepared.settings.domain.words);
         let data = samples::inputs(&prepared.data, &prepared.decision)?;
         notes.extend(sanity::outside(&data, domain, words));

@@ -102,11 +102,13 @@ impl Proven {
         set
     }
 
-    /// The infeasible requirements of a group and their certificates.
+    /// The infeasible requirements of a group and their certificates; -1 where there are none at all, and it takes
+    /// none to see that nothing meets the requirement.
     pub fn numbers(&self, group: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
         let group = self.certificates.get(group).map_or(&[][..], Vec::as_slice);
         let known = group.iter().enumerate().filter(|(_, number)| **number >= 0);
-        known.map(|(slot, &number)| (slot, i64::from(number)))
+        let has_none = self.accepted.is_empty() && self.accepted_slopes.is_empty();
+        known.map(move |(slot, &number)| (slot, if has_none { -1 } else { i64::from(number) }))
     }
 
     /// All infeasible requirements.

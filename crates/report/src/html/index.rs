@@ -154,6 +154,12 @@ fn layers(view: &View, links: &Links<'_>) -> Markup {
         .map(|layer| bar(view, layer, links, names))
         .collect();
     let baseline = &view.run.summary.baseline;
+    // The shares beside the bars are of what is not proven impossible.
+    let of_all = if view.run.summary.requirements.infeasible > 0 && !view.is_property() {
+        " of all"
+    } else {
+        ""
+    };
     html! {
         section class="layers" {
             (bars(&shown, if view.is_property() { Meaning::Property } else { Meaning::Goal }))
@@ -167,10 +173,10 @@ fn layers(view: &View, links: &Links<'_>) -> Markup {
                 }
                 span { i class="mark open" {} " open" }
                 @if let Some(random) = baseline.random_coverage {
-                    span { i class="mark random" {} " " (plural(baseline.random_inputs, "random input", "random inputs")) ": " (share(random)) }
+                    span { i class="mark random" {} " " (plural(baseline.random_inputs, "random input", "random inputs")) ": " (share(random)) (of_all) }
                 }
                 @if let Some(data) = baseline.data_coverage {
-                    span { i class="mark data" {} " the data (" (count(baseline.data_inputs)) "): " (share(data)) }
+                    span { i class="mark data" {} " the data (" (count(baseline.data_inputs)) "): " (share(data)) (of_all) }
                 }
                 @if view.layers.len() > BARS { span { (count(view.layers.len() - BARS)) " more layers in the table below" } }
             }

@@ -17,6 +17,9 @@ pub fn count(number: usize) -> String {
 
 /// A share in percent with one decimal, rounded down: only all of it is `100 %`.
 pub fn percent(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "–".into();
+    }
     share(part as f64 / whole.max(1) as f64)
 }
 
@@ -113,7 +116,7 @@ mod tests {
     fn a_share_is_all_only_when_nothing_is_missing() {
         assert_eq!(percent(50_959, 50_960), "99.9 %");
         assert_eq!(percent(3, 3), "100 %");
-        assert_eq!(percent(0, 0), "0.0 %");
+        assert_eq!(percent(0, 0), "–");
         assert_eq!(percent(1, 10), "10.0 %");
         assert_eq!(share(0.29), "29.0 %");
     }

@@ -68,6 +68,9 @@ fn layers(text: &mut String, view: &View) {
             (true, true) => "properties",
         };
         table(text, heading, &rows);
+        if !is_property && rows.iter().any(|(_, row)| row.infeasible > 0) {
+            text.push_str("Coverage is of what is not proven impossible.\n\n");
+        }
     }
 }
 

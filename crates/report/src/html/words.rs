@@ -96,6 +96,9 @@ fn of_criteria(view: &View) -> String {
                 count(p.proven),
                 open(p.open)
             )),
+            None if r.infeasible >= r.total => {
+                parts.push(format!("{name}: all is proven impossible"))
+            }
             None => goals.push(format!(
                 "{} of {name}",
                 percent(r.covered, r.total.saturating_sub(r.infeasible))
@@ -127,6 +130,12 @@ fn goals(view: &View) -> String {
         None => ("requirements", "met"),
     };
     let feasible = counts.total - counts.infeasible.min(counts.total);
+    if feasible == 0 {
+        return format!(
+            "none of the {} {noun} can be {done}, which is proven.",
+            count(counts.total)
+        );
+    }
     let among = match counts.infeasible {
         0 => format!("of the {} {noun}", count(counts.total)),
         n => format!(
@@ -263,12 +272,24 @@ pub fn not_claimed(view: &View) -> [String; 2] {
     if has(Polarity::Goal) {
         let random = summary.baseline.random_coverage;
         let beside = random.map_or_else(String::new, |random| {
-            // Goals are counted here, whatever else is asked.
-            let what = match summary.criteria.as_slice() {
-                [] if summary.properties.is_none() => "the same",
-                _ => "all goals together",
-            };
-            format!(": as many random inputs reach {} of {what}", share(random))
+            // Goals are counted here, whatever else is asked. Random inputs meet nothing that is impossible, and the
+            // share beside which this stands is of the rest.
+            let r = &summary.requirements;
+            match summary.criteria.as_slice() {
+                [] if r.infeasible >= r.total => String::new(),
+                [] if summary.properties.is_none() => {
+                    let met = (random * r.total as f64).round() as usize;
+                    let feasible = r.total.saturating_sub(r.infeasible);
+                    format!(
+                        ": as many random inputs reach {} of the same",
+                        percent(met, feasible)
+                    )
+                }
+                _ => format!(
+                    ": as many random inputs reach {} of all goals together",
+                    share(random)
+                ),
+            }
         });
         meaning.push(format!(
             "Coverage says what was exercised, not that answers are right{beside}."

@@ -7,7 +7,7 @@ use deepconcolic_dataset::write::NpzWriter;
 use deepconcolic_formats::LoadOptions;
 use deepconcolic_network::Network;
 
-use super::bed::{Bed, Left, assert_says, deepconcolic, replay, said};
+use super::bed::{Bed, Left, assert_says, check, deepconcolic, replay, said};
 
 const SIGMOID: [&str; 3] = [
     "testdata/sigmoid.onnx",
@@ -423,9 +423,42 @@ fn labels_that_cannot_be_right_are_told_of() {
             "no class of the model has (3): its classes are 0 to 2",
         ],
     );
+    let lower = said_of(&bed, |y| (y - 1).to_string()).join("\n");
+    assert_says(
+        &lower,
+        &["one lower than the class that the model gives; add 1 to each"],
+    );
     let names = ["setosa", "zinnia", "aster"];
     let named = said_of(&bed, |y| names[usize::try_from(y).unwrap()].into()).join("\n");
     assert_says(&named, &["aster = 0, setosa = 1, zinnia = 2"]);
+}
+
+#[test]
+fn arrays_that_may_be_labels_and_were_not_read_are_told_of() {
+    let bed = Bed::new();
+    let path = bed.path("data.npz");
+    let mut file = NpzWriter::create(&path).unwrap();
+    file.add("x", &[2, 4], &[1.0f32; 8]).unwrap();
+    file.add("truth", &[2], &[0i64, 1]).unwrap();
+    file.finish().unwrap();
+    let measured = ["coverage", "testdata/mlp.onnx", "-c", "nc", "--data"];
+    let output = deepconcolic(&[&measured[..], &[path.to_str().unwrap()]].concat())
+        .output()
+        .unwrap();
+    let unread = "no labels were read: \"truth\" has one number a sample";
+    assert_says(&String::from_utf8_lossy(&output.stdout), &[unread]);
+    let table = ["testdata/mlp.onnx", "--data", path.to_str().unwrap()];
+    let run = bed.run("run", table, &["--criterion", "nc", "--domain", "0..8"]);
+    let notes = run.summary()["notes"].clone();
+    assert!(
+        notes
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note.as_str().unwrap().starts_with(unread))
+    );
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 0, "{text}");
 }
 
 #[test]
@@ -455,4 +488,27 @@ fn data_outside_the_domain_and_one_class_for_everything_are_told_of() {
             &["warning: 60 of 60 samples lie outside the domain 0..1"],
         );
     }
+}
+
+#[test]
+fn a_suite_is_not_judged_on_a_model_with_another_number_of_outputs() {
+    let bed = Bed::new();
+    let flags = [
+        "--criterion",
+        "nc",
+        "--decision",
+        "within:0.5",
+        "--seeds",
+        "3",
+    ];
+    let run = bed.run("run", REGRESSOR, &flags);
+    // Two inputs, two outputs, one layer between them.
+    let two = "2,2,2,2,\n2,2,2,\n0\n-9,-9,\n9,9,\n0,0,0,\n1,1,1,\n1,0,\n0,1,\n0,\n0,\n1,0,\n0,1,\n0,\n0,\n";
+    let two = bed.file("two.nnet", two);
+    let (code, text) = replay(&run, &["--model", &two]);
+    assert_eq!(code, 2, "{text}");
+    assert_says(
+        &text,
+        &["answers of the run are 1 numbers a test, and those of this model 2"],
+    );
 }

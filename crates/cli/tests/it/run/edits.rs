@@ -299,6 +299,25 @@ fn rows_of_requirements_are_recomputed_not_believed() {
 }
 
 #[test]
+fn a_radius_that_is_no_distance_is_refused_at_once() {
+    let bed = Bed::new();
+    let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
+    for (name, radius) in [("radius", -0.2), ("adversarial_radius", -1.0)] {
+        run.claim(&format!("/settings/{name}"), json!(radius));
+        let (code, text) = check(&run.run, &[]);
+        assert_eq!(code, 2, "{text}");
+        assert_says(
+            &text,
+            &[
+                "run.json",
+                &format!("{name} {radius}, which is no distance"),
+            ],
+        );
+        run.restore();
+    }
+}
+
+#[test]
 fn ranges_of_neurons_are_those_of_the_saved_suite() {
     let bed = Bed::new();
     let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
@@ -333,6 +352,19 @@ fn ranges_of_neurons_are_those_of_the_saved_suite() {
     run.noticed("a range", &["neurons.npz", ":1: high: claimed"]);
     run.forge("neurons.npz", "layer", |layer| layer[0] += 1.0);
     run.noticed("a layer", &["neurons.npz"]);
+}
+
+#[test]
+fn a_journal_is_named_and_one_that_cannot_be_read_is_noticed() {
+    let bed = Bed::new();
+    let run = Edited::new(bed.run("run", TABLE, &SECTIONS));
+    let (_, text) = check(&run.run, &[]);
+    assert_says(&text, &["not verified: journal: its steps"]);
+    let path = run.run.0.join("journal");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[3] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    run.noticed("a journal", &["differs: journal: file: "]);
 }
 
 /// The arrays of `requirements.npz` of a pair criterion, each with one row written twice.

@@ -53,6 +53,41 @@ fn pairs_of_neurons_are_searched_in_l0() {
 }
 
 #[test]
+fn what_searches_cannot_take_is_said_once_and_rightly() {
+    let bed = Bed::new();
+    let l0 = [
+        "--criterion",
+        "safety",
+        "--norm",
+        "l0",
+        "--radius",
+        "1",
+        "--no-proofs",
+    ];
+    let paper = [
+        "--criterion",
+        "safety",
+        "--strategy",
+        "paper",
+        "--radius",
+        "0.02",
+        "--no-proofs",
+    ];
+    for (flags, most) in [(&l0[..], 1), (&paper, 0)] {
+        let run = bed.run(
+            flags[3],
+            TABLE,
+            &[flags, &["--max-executions", "9000"]].concat(),
+        );
+        let notes = run.summary()["notes"].to_string();
+        assert!(notes.matches("`: ").count() <= most, "{notes}");
+        for wrong in ["by chance of rounding", "no witness from"] {
+            assert!(!notes.contains(wrong), "{notes}");
+        }
+    }
+}
+
+#[test]
 fn requirements_of_a_file_are_searched_and_proven_in_l0() {
     let bed = Bed::new();
     let text = "exists x: v[x][4,0] >= 0.5 and v[x][4,1] >= 0.1\n\

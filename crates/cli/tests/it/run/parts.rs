@@ -256,7 +256,17 @@ fn what_is_no_part_of_the_same_job_is_refused_by_name() {
     refused(&[&a, &Left(bed.path("nothing"))], &["no run to merge"]);
     let output = merge(&bed, "a", &[&a]);
     assert_eq!(output.status.code(), Some(2));
-    assert_says(&said(&output), &["already holds a run"]);
+    assert_says(
+        &said(&output),
+        &["already holds a run", "`deepconcolic resume`"],
+    );
+    let nothing = deepconcolic(&["resume", &bed.name("nothing")])
+        .output()
+        .unwrap();
+    assert_says(
+        &said(&nothing),
+        &["no run to resume; `deepconcolic run` starts one"],
+    );
     let (code, text) = check(&a, &[]);
     assert_eq!(code, 0, "{text}");
 }

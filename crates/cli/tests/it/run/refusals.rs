@@ -164,6 +164,35 @@ fn region_and_requirement_files_with_errors_are_refused_with_the_place() {
 }
 
 #[test]
+fn pairs_that_there_are_not_are_refused_with_the_reason() {
+    let bed = Bed::new();
+    let first = ["--criterion", "ssc", "--layers", "relu1"];
+    assert_says(
+        &bed.refusal(TABLE, &first),
+        &["none of the layers selected follows", "`a2`"],
+    );
+    let one = [
+        "testdata/sigmoid.onnx",
+        "--data",
+        "testdata/data_sigmoid.npz",
+    ];
+    assert_says(
+        &bed.refusal(one, &["--criterion", "ssc"]),
+        &["the network has no such two", "look at single neurons"],
+    );
+    let none = "1,2,2,2,\n2,2,\n0\n-9,-9,\n9,9,\n0,0,0,\n1,1,1,\n1,0,\n0,1,\n0,\n0,\n";
+    let none = bed.file("none.nnet", none);
+    let subject = [&*none, "--data", "testdata/data_sigmoid.npz"];
+    for criterion in ["nc", "kmnc", "ssc"] {
+        let refused = bed.refusal(subject, &["--criterion", criterion]);
+        assert_says(
+            &refused,
+            &["no hidden layer", "safety, lipschitz and requirement files"],
+        );
+    }
+}
+
+#[test]
 fn a_folder_that_is_taken_is_left_alone() {
     let bed = Bed::new();
     let start = |out: &str, more: &[&str]| {

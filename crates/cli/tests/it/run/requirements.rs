@@ -1,6 +1,6 @@
 //! Requirements of the user's own: `.dr` and `.vnnlib` files, searched and judged.
 
-use super::bed::{Bed, IMAGES, TABLE, deepconcolic, replay};
+use super::bed::{Bed, IMAGES, TABLE, assert_says, check, deepconcolic, replay};
 use deepconcolic_dataset::arrays::{NpzReader, read_npy};
 
 /// The first output of the model for a saved suite, by `eval`.
@@ -17,6 +17,17 @@ fn outputs(bed: &Bed, run: &str, model: &str, more: &[&str]) -> Vec<Vec<f32>> {
     let array = read_npy::<f32>(&bed.path("y.npy")).unwrap();
     let each: usize = array.shape[1..].iter().product();
     array.values.chunks(each).map(<[f32]>::to_vec).collect()
+}
+
+#[test]
+fn what_follows_from_no_certificate_names_none() {
+    let bed = Bed::new();
+    let file = bed.file("own.dr", "forall x: true\nexists x: false\n");
+    let run = bed.run("run", TABLE, &["--requirements", &file]);
+    assert_eq!(run.requirements().0, [2, 2]);
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert_says(&text, &["certificates: 0 of 0 accepted"]);
 }
 
 #[test]
@@ -261,4 +272,15 @@ fn output_is_the_probability_of_a_softmax_and_logits_are_its_scores() {
     let path = bed.name("run");
     let output = deepconcolic(&["check", &path]).output().unwrap();
     assert!(output.status.success(), "{}", super::bed::said(&output));
+}
+
+#[test]
+fn a_file_that_asks_for_nothing_is_refused() {
+    let bed = Bed::new();
+    let nothing = bed.file(
+        "nothing.dr",
+        "# for i in neurons(2): exists x: ap[x][2,i]\n",
+    );
+    let refused = bed.refusal(TABLE, &["--requirements", &nothing]);
+    assert_says(&refused, &["nothing.dr asks for nothing"]);
 }
