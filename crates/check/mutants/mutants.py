@@ -29,6 +29,7 @@ CHORD = "bounds/chord.rs"
 INTERPOLATION = "bounds/interpolation.rs"
 FORWARD = "bounds/forward.rs"
 LEAF = "bounds/leaf.rs"
+TOGETHER = "bounds/together.rs"
 READING = "steepness/reading.rs"
 ENVELOPE = "steepness/envelope.rs"
 MAXIMA = "steepness/maxima.rs"
@@ -105,6 +106,10 @@ MUTANTS = [
     ("both halves of an input split are the lower one", LEAF, "[low.max(at), high]", "[low, high.min(at)]", REJECT),
     ("a tree may have parts without a leaf", LEAF, "if finished {\n        Ok(seconds)\n    } else {\n        Err(\"a part of the region has no leaf\".into())\n    }", "Ok(seconds)", REJECT),
     ("a condition confines a unit to the other side", LEAF, "if term.weight > 0.0 {\n            (down, f64::INFINITY)\n        } else {\n            (f64::NEG_INFINITY, up)\n        }", "if term.weight < 0.0 {\n            (down, f64::INFINITY)\n        } else {\n            (f64::NEG_INFINITY, up)\n        }", RUN),
+    # Leaves of many entries side by side.
+    ("a leaf may add up conditions of other entries", TOGETHER, "(atom as usize) < case.atoms.len()", "(atom as usize) < usize::MAX", REJECT),
+    ("leaves add up the conditions of the first entry", TOGETHER, "*atom += first;", "", REJECT),
+    ("entries have the bound of another lane", LEAF, "-bound[lane]", "-bound[0]", REJECT),
     # Executions.
     ("margins ignore factors", LEAF, "f64::from(factor) * margin.unwrap_or(f64::INFINITY)", "margin.unwrap_or(f64::INFINITY)", RUN),
     ("confined units have a margin", LEAF, "confine(cone, atoms, &mut bounds)", "confine(cone, atoms, &mut bounds) && false", RUN),

@@ -10,10 +10,11 @@ use crate::bounds::context::Context;
 use crate::bounds::corner;
 use crate::bounds::forward_leaves::ForwardProblem;
 use crate::bounds::leaf::Judge;
+use crate::bounds::together::{self, elements};
 use crate::certificate::{Certificate, Changes, Entry, Proof, Region, Tree};
 use crate::digest::Digest;
 use crate::error::{Rejection, Unsupported};
-use crate::question::{Atom, Case, cases};
+use crate::question::{Case, cases};
 use crate::until::Until;
 
 /// What a certificate is supposed to be about.
@@ -248,24 +249,41 @@ impl Scope<'_> {
                     reason: e.to_string(),
                 },
             })?;
-            let found: Vec<Judged> = members
-                .par_iter()
-                .map(|&(entry, case)| {
-                    if self.until.is_over() {
-                        return (entry, Err(Rejection::Time));
-                    }
-                    let alternative = &questions[entry][case];
-                    let proof = &self.proofs(&self.certificate.entries[entry])[case];
-                    let bound = refute(&context, alternative, proof);
-                    let bound = bound.map_err(|reason| self.wrong(entry, case, &reason));
-                    (entry, bound)
-                })
-                .collect();
+            let found: Vec<Judged> = self.check_box(&context, &questions, &members);
             for (entry, found) in found {
                 join(&mut bounds[entry], found);
             }
         }
         Ok(bounds)
+    }
+
+    /// Alternatives over one box: first those that others help with, then the others.
+    fn check_box(
+        &self,
+        context: &Context<'_>,
+        questions: &[Vec<Case>],
+        members: &[(usize, usize)],
+    ) -> Vec<Judged> {
+        let of = |&(entry, case): &(usize, usize)| {
+            let proof = &self.proofs(&self.certificate.entries[entry])[case];
+            (&questions[entry][case], proof)
+        };
+        let asked: Vec<(&Case, &Proof)> = members.iter().map(of).collect();
+        let shared = together::judge(context, &asked);
+        let each = members.par_iter().zip(asked).zip(shared);
+        each.map(|((&(entry, case), (alternative, proof)), shared)| {
+            if self.until.is_over() {
+                return (entry, Err(Rejection::Time));
+            }
+            let shared = shared.map(|bound| ruled_out(alternative, bound));
+            let bound = match shared {
+                Some(Ok(bound)) => Ok(bound),
+                _ => refute(context, alternative, proof),
+            };
+            let bound = bound.map_err(|reason| self.wrong(entry, case, &reason));
+            (entry, bound)
+        })
+        .collect()
     }
 
     /// Whether the leaves of a tree are bounded by lines that go forward.
@@ -326,12 +344,6 @@ impl Scope<'_> {
             reason: reason.to_owned(),
         }
     }
-}
-
-/// The elements that conditions are about, term by term.
-fn elements<'a>(network: &'a Network, atoms: &'a [Atom]) -> impl Iterator<Item = Element> + 'a {
-    let terms = atoms.iter().flat_map(|atom| &atom.terms);
-    terms.map(|term| network.element(term.point, term.element))
 }
 
 /// The largest value of the alternative's conditions, which must rule it out.

@@ -88,23 +88,33 @@ pub(crate) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// `cone` has the terms of the atoms as targets, in order.
+    /// Of conditions that hold together. `cone` has their terms as targets, in order.
     pub fn new(context: &'a Context<'a>, cone: &'a Cone, atoms: &'a [Atom]) -> Self {
-        let mut bounds: Vec<[f64; 2]> = cone
-            .units
-            .iter()
-            .map(|unit| {
-                let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
-                context.known.get(unit).copied().unwrap_or(unbounded)
-            })
-            .collect();
-        let mut reach = Magnitudes::of(cone, context.region);
-        reach.advance(cone, cone.steps.len(), |unit| bounds[unit]);
+        let mut bounds = known(context, cone);
+        let reach = reach(context, cone, &bounds);
         let margins = if confine(cone, atoms, &mut bounds) {
             vec![f64::INFINITY; atoms.len()]
         } else {
             float::margins(cone, &reach, atoms)
         };
+        Self::with(context, cone, atoms, (bounds, reach, margins))
+    }
+
+    /// Of conditions of several alternatives, which say nothing of each other, on values of which none depends on
+    /// another.
+    pub fn of_one_place(context: &'a Context<'a>, cone: &'a Cone, atoms: &'a [Atom]) -> Self {
+        let bounds = known(context, cone);
+        let reach = reach(context, cone, &bounds);
+        let margins = float::margins(cone, &reach, atoms);
+        Self::with(context, cone, atoms, (bounds, reach, margins))
+    }
+
+    fn with(
+        context: &'a Context<'a>,
+        cone: &'a Cone,
+        atoms: &'a [Atom],
+        (bounds, reach, margins): (Vec<[f64; 2]>, Magnitudes, Vec<f64>),
+    ) -> Self {
         let (mut base, mut kinks, mut variables) = (Vec::new(), Vec::new(), Vec::new());
         for curves in curves(cone) {
             for (k, &input) in curves.inputs.iter().enumerate() {
@@ -209,6 +219,38 @@ impl<'a> Judge<'a> {
         })
     }
 
+    /// For each of some leaves that are a proof of their own: the largest value that its weighted conditions can have,
+    /// and the margin of executions. None of those that something may be wrong with.
+    pub fn judge_each(&self, leaves: &[Tree]) -> Vec<Option<Bound>> {
+        let found: Vec<Vec<Option<Bound>>> = leaves
+            .par_chunks(LANES)
+            .map(|leaves| {
+                self.values_of(leaves)
+                    .unwrap_or_else(|_| vec![None; leaves.len()])
+            })
+            .collect();
+        found.concat()
+    }
+
+    /// The same of at most [`LANES`] leaves, unless something is wrong with one.
+    fn values_of(&self, leaves: &[Tree]) -> Result<Vec<Option<Bound>>, String> {
+        self.context.until.go_on().map_err(|e| e.to_string())?;
+        let whole = |node| Part {
+            at: 0,
+            node,
+            second: 0,
+            phases: Vec::new(),
+            moved: None,
+        };
+        let mut parts: Vec<Part<'_>> = leaves.iter().map(whole).collect();
+        let values = self.values(&mut parts)?;
+        let bound = |(part, value): (&Part<'_>, f64)| {
+            let margin = self.margin(part.leaf()?);
+            Some(Bound { value, margin })
+        };
+        Ok(parts.iter().zip(values).map(bound).collect())
+    }
+
     /// The two halves of a split part, the second first; none of a leaf.
     fn halves(&self, part: &mut Part<'_>) -> Result<Vec<Pending>, String> {
         let (first, second) = (part.at + 1, part.second);
@@ -285,6 +327,12 @@ impl<'a> Judge<'a> {
         {
             return self.largest_of_changes(changes, parts);
         }
+        let values = self.values(parts)?.into_iter();
+        Ok(values.fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// For each of at most [`LANES`] parts the largest value over it; nothing of what is no leaf, or where no input is.
+    fn values(&self, parts: &mut [Part<'_>]) -> Result<Vec<f64>, String> {
         let mut inhabited = [true; LANES];
         if parts.iter().any(|part| part.moved.is_some()) {
             let layouts = self.layouts.get_or_init(|| Layouts::of(self.cone));
@@ -294,7 +342,7 @@ impl<'a> Judge<'a> {
             }
         }
         if parts.iter().all(|part| part.leaf().is_none()) {
-            return Ok(f64::NEG_INFINITY);
+            return Ok(vec![f64::NEG_INFINITY; parts.len()]);
         }
         let mut ends: Vec<[Lanes; 2]> = (0..self.cone.inputs.len())
             .map(|place| self.ends_of(place).map(|end| [end; LANES]))
@@ -307,11 +355,14 @@ impl<'a> Judge<'a> {
             }
         }
         let bound = self.pull(parts, &ends, &unit_lines)?;
-        let leaves = (0..parts.len()).filter(|&lane| inhabited[lane]);
-        let leaves = leaves.filter(|&lane| parts[lane].leaf().is_some());
-        Ok(leaves
-            .map(|lane| -bound[lane])
-            .fold(f64::NEG_INFINITY, f64::max))
+        let value = |(lane, part): (usize, &Part<'_>)| {
+            if inhabited[lane] && part.leaf().is_some() {
+                -bound[lane]
+            } else {
+                f64::NEG_INFINITY
+            }
+        };
+        Ok(parts.iter().enumerate().map(value).collect())
     }
 
     /// As [`Judge::largest`], of parts in which few positions change: one after the other, each with what its
@@ -529,6 +580,20 @@ impl<'a> Part<'a> {
     fn leaf(&self) -> Option<&'a Leaf> {
         self.node.leaf()
     }
+}
+
+/// What is known of the units of a cone.
+fn known(context: &Context<'_>, cone: &Cone) -> Vec<[f64; 2]> {
+    let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
+    let bounds = |unit| context.known.get(unit).copied().unwrap_or(unbounded);
+    cone.units.iter().map(bounds).collect()
+}
+
+/// How large the variables of a cone can get.
+fn reach(context: &Context<'_>, cone: &Cone, bounds: &[[f64; 2]]) -> Magnitudes {
+    let mut reach = Magnitudes::of(cone, context.region);
+    reach.advance(cone, cone.steps.len(), |unit| bounds[unit]);
+    reach
 }
 
 /// Takes from the bounds of units what conditions on one unit each rule out: all that matters are inputs

@@ -19,3 +19,4 @@ pub(crate) mod leaf;
 pub(crate) mod lines;
 pub(crate) mod shared_columns;
 pub(crate) mod spelled;
+pub(crate) mod together;

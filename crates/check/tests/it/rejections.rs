@@ -208,6 +208,85 @@ fn entries_that_are_rejected_are_taken_out_and_the_others_stay() {
     assert_eq!(accepted.bounds().len(), 1);
 }
 
+/// u_i = x0 + x1 - i / 8, each cut off at 0 and then in another unit: over the square of 1 it is at most 2 - i / 8.
+fn many_neurons(neurons: usize) -> Network {
+    let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
+    let first = Dense::new(2, 2, vec![1.0, 1.0, 1.0, -1.0], vec![0.0; 2]).unwrap();
+    let x = builder.add(first, &[x], "first").unwrap();
+    let x = builder.add(Elementwise::new(Relu), &[x], "relu").unwrap();
+    let offsets = (0..neurons).map(|i| i as f32 / -8.0).collect();
+    let weights = [1.0, 0.0].repeat(neurons);
+    let second = Dense::new(2, neurons, weights, offsets).unwrap();
+    let x = builder.add(second, &[x], "second").unwrap();
+    let x = builder.add(Elementwise::new(Relu), &[x], "last").unwrap();
+    builder.finish(&[("y", x)], 0).unwrap()
+}
+
+#[test]
+fn entries_about_the_neurons_of_a_layer_are_judged_each_by_itself() {
+    let network = many_neurons(40);
+    let expectation = Expectation {
+        model: &sha256(b"m"),
+        regions: None,
+        requirements: None,
+    };
+    let mut all = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);
+    let entry = |neuron: usize, least: f64| Entry {
+        requirement: format!("exists x: u[x][3,{neuron}] >= {least}"),
+        proofs: vec![vec![vec![leaf(1.0, &[])]]],
+    };
+    let most = |neuron: usize| 2.0 - neuron as f64 / 8.0;
+    // Every third is wrong.
+    let least = |neuron: usize| most(neuron) + if neuron % 3 == 1 { -0.01 } else { 0.01 };
+    all.entries = (0..40).map(|n| entry(n, least(n))).collect();
+    let (accepted, numbers) =
+        check_each(&network, all.clone(), &expectation, Until::NEVER).unwrap();
+    for (neuron, number) in numbers.iter().enumerate() {
+        assert_eq!(number.is_ok(), neuron % 3 != 1, "{neuron}: {number:?}");
+    }
+    // What is shown of each is what is shown of it alone.
+    for (entry, bound) in accepted.entries() {
+        let mut alone = all.clone();
+        alone.entries = vec![entry.clone()];
+        let alone = check(&network, &alone, &expectation).unwrap().bounds()[0];
+        assert!((bound.value - alone.value).abs() < 1e-9 && bound.value < -0.009);
+        assert!((bound.margin - alone.margin).abs() < 1e-9 && alone.margin > 0.0);
+    }
+}
+
+#[test]
+fn a_leaf_does_not_show_an_entry_by_the_conditions_of_another() {
+    let network = many_neurons(2);
+    let expectation = Expectation {
+        model: &sha256(b"m"),
+        regions: None,
+        requirements: None,
+    };
+    let mut both = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);
+    let entry = |text: &str, atom: u32| {
+        let leaf = Leaf {
+            factors: vec![(atom, 1.0)],
+            ..Leaf::default()
+        };
+        Entry {
+            requirement: text.to_owned(),
+            proofs: vec![vec![vec![Tree::Leaf(leaf)]]],
+        }
+    };
+    let (wrong, right) = ("exists x: u[x][3,0] >= 1.5", "exists x: u[x][3,1] >= 1.9");
+    both.entries = vec![entry(right, 0), entry(right, 0)];
+    assert!(check(&network, &both, &expectation).is_ok());
+    for entries in [
+        [entry(wrong, 1), entry(right, 0)],
+        [entry(wrong, 0), entry(right, 0)],
+    ] {
+        both.entries = entries.to_vec();
+        let judged = check_each(&network, both.clone(), &expectation, Until::NEVER);
+        let (_, numbers) = judged.unwrap();
+        assert!(numbers[0].is_err() && numbers[1].is_ok(), "{numbers:?}");
+    }
+}
+
 #[test]
 fn what_was_not_judged_in_time_is_not_accepted() {
     let good = certificate(vec![square(-1.0, 1.0)], TRUE, &vec![leaf(1.0, &[])]);

@@ -97,7 +97,7 @@ fn of_criteria(view: &View) -> String {
                 open(p.open)
             )),
             None if r.infeasible >= r.total => {
-                parts.push(format!("{name}: all is proven impossible"))
+                parts.push(format!("{name}: all is proven impossible"));
             }
             None => goals.push(format!(
                 "{} of {name}",

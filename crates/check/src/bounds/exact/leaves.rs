@@ -130,3 +130,48 @@ fn leaves_hold_exactly() {
     }
     assert!(bounded > 100, "{bounded}");
 }
+
+#[test]
+fn leaves_hold_exactly_side_by_side() {
+    let mut bounded = 0;
+    for seed in 0..CASES {
+        let mut case = case(seed);
+        let mut random = Random::new(seed ^ 0x51de);
+        let count = 1 + random.below(40);
+        let atoms: Vec<Atom> = (0..count).map(|_| condition(&mut random)).collect();
+        let targets = case.targets.repeat(count);
+        case.cone = Cone::of(&case.network, &targets, Until::NEVER).expect("everything is known");
+        let context = case.context();
+        let judge = Judge::of_one_place(&context, &case.cone, &atoms);
+        let mut units = case.cone.units.clone();
+        units.sort_unstable();
+        let leaves = (0..count).map(|number| {
+            let factor = (nasty(&mut random).abs() as f32).max(1e-30);
+            let slopes = units.iter().map(|&unit| (unit, random.below(256) as u8));
+            let leaf = Leaf {
+                slopes: slopes.collect(),
+                factors: vec![(number as u32, factor)],
+                multipliers: Vec::new(),
+            };
+            (Tree::Leaf(leaf), factor)
+        });
+        let (leaves, factors): (Vec<Tree>, Vec<f32>) = leaves.collect();
+        let found = judge.judge_each(&leaves);
+        assert_eq!(found.len(), count);
+        let points = Case::points(&mut random, &case.ends());
+        let values: Vec<_> = points.iter().map(|point| case.values(point)).collect();
+        for ((atom, factor), found) in atoms.iter().zip(factors).zip(found) {
+            let found = found.expect("every number is allowed");
+            bounded += usize::from(found.value.is_finite());
+            for values in &values {
+                let mut sum = exact(atom.constant);
+                for (term, &variable) in atom.terms.iter().zip(&case.cone.targets) {
+                    sum += exact(term.weight) * &values[variable];
+                }
+                sum *= exact(f64::from(factor));
+                assert!(is_above(found.value, &sum), "case {seed}");
+            }
+        }
+    }
+    assert!(bounded > 1000, "{bounded}");
+}
