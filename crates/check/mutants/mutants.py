@@ -20,6 +20,7 @@ REJECT = (IT, "rejections::")
 SLOPES = (IT, "slopes::")
 ELIMINATION = (LIB, "steepness::")
 ELIMINATED = (IT, "eliminated::")
+STEEP = (IT, "steepness::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -34,6 +35,13 @@ ENVELOPE = "steepness/envelope.rs"
 MAXIMA = "steepness/maxima.rs"
 FRONTIER = "steepness/frontier.rs"
 STEEPNESS = "steepness/verdict.rs"
+ADJOINTS = "steepness/adjoints.rs"
+DEFINITE = "steepness/definite.rs"
+FORMS = "steepness/forms.rs"
+PROBLEM = "steepness/problem.rs"
+QUADRATIC = "steepness/quadratic.rs"
+RANGES = "steepness/ranges.rs"
+SUBJECT = "steepness/subject.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
 JOINT = "inference/joint.rs"
@@ -59,6 +67,33 @@ MUTANTS = [
     ("factors of other groups pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "!ascending", ELIMINATED),
     ("factors in any order pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "factors.last().is_some_and(|(last, _)| last >= groups)", ELIMINATED),
     ("more groups are eliminated than there are", STEEPNESS, "*groups as usize > problem.groups()", "*groups as usize > usize::MAX", ELIMINATED),
+    # How steep a network is.
+    ("derivatives do not round", ADJOINTS, "self.error[variable] += f64::EPSILON * mass + TINY;", "self.error[variable] += 0.0 * mass;", STEEP),
+    ("a derivative with a negative weight keeps its ends", ADJOINTS, "(high * weight, low * weight)", "(low * weight, high * weight)", ELIMINATION),
+    ("the least slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[p, q]", ELIMINATION),
+    ("the largest slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[l, u]", STEEP),
+    ("coefficients of forms do not round", FORMS, "*to_error += size * error + f64::EPSILON * (part.abs() + to.abs()) + TINY;", "*to_error += 0.0 * size * error;", STEEP),
+    ("a form has the slope of its unit with the wrong sign", FORMS, "(&mut self.above_low, 1.0, -low)", "(&mut self.above_low, 1.0, low)", ELIMINATION),
+    ("multiples of half of what is known are taken off", QUADRATIC, "subtract_product(&mut matrix, n, high, low, half);", "", ELIMINATION),
+    ("a factorisation does not round", DEFINITE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
+    ("errors of a matrix are left out", DEFINITE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
+    ("errors that are no numbers are dropped", DEFINITE, "if a.is_nan() || a >= b { a } else { b }", "a.max(b)", ELIMINATION),
+    ("kinks that rounding moved are taken as they are", RANGES, "2.0 * gap / (a.slope - b.slope).abs() + 1e-9 * (1.0 + b.from.abs())", "0.0 * (a.slope - b.slope) * b.from", ELIMINATION),
+    ("one slope of a curve is all it has", RANGES, "[range[0].min(part.slope), range[1].max(part.slope)]", "[part.slope, part.slope]", ELIMINATION),
+    ("a part above a kink is the one below", PROBLEM, "*l = l.max(kink);", "*u = u.min(kink);", STEEP),
+    ("where a unit stays at one value there is nothing", PROBLEM, "bounds.iter().any(|[l, u]| l > u)", "bounds.iter().any(|[l, u]| l >= u)", STEEP),
+    ("outputs together are as steep as the steepest", PROBLEM, "let squares = sum_up(live.map(|m| m * m));", "let squares = live.map(|m| m * m).fold(0.0, larger);", STEEP),
+    ("in l1 the steepest output counts", PROBLEM, "sum_up(each.iter().map(|m| m[place]))", "each.iter().map(|m| m[place]).fold(0.0, larger)", STEEP),
+    ("in l1 outputs together are as in l2", SUBJECT, "outputs as f64", "1.0", STEEP),
+    ("widths are no weights", SUBJECT, "up(width * width)", "width", STEEP),
+    ("any bound follows from magnitudes", STEEPNESS, "part.by_magnitudes() <= bound", "true", STEEP),
+    ("an infinite bound is one", STEEPNESS, "*bound >= 0.0 && bound.is_finite()", "true", STEEP),
+    ("one case stands for all", STEEPNESS, "proofs.len() != self.cases()", "false", STEEP),
+    ("slopes of another model", STEEPNESS, "certificate.model != *model", "false", STEEP),
+    ("a unit has two multipliers", STEEPNESS, "known.len() != multipliers.len()", "false", STEEP),
+    ("widths may be negative", STEEPNESS, "widths.len() != elements || !widths.iter().all(|w| *w >= 0.0 && w.is_finite())", "widths.len() != elements", STEEP),
+    ("outputs may be named twice", STEEPNESS, "outputs.is_empty() || !known || !outputs.is_sorted_by(|a, b| a < b)", "outputs.is_empty() || !known", STEEP),
+    ("what follows a tree is not looked at", STEEPNESS, "Err(\"something follows the end of the tree\".into())", "Ok(())", STEEP),
     # Pulling back.
     ("the error of a pass is not taken off", BACKWARD, "result - error", "result", PULL),
     ("the error of a pass is added", BACKWARD, "result - error", "result + error", PULL),

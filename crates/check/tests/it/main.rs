@@ -2,5 +2,7 @@
 
 mod eliminated;
 mod executions;
+mod layers;
 mod rejections;
 mod slopes;
+mod steepness;
