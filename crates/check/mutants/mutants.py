@@ -21,6 +21,7 @@ SLOPES = (IT, "slopes::")
 ELIMINATION = (LIB, "steepness::")
 ELIMINATED = (IT, "eliminated::")
 STEEP = (IT, "steepness::")
+OVERFLOW = (IT, "overflow::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -85,6 +86,8 @@ MUTANTS = [
     ("outputs together are as steep as the steepest", PROBLEM, "let squares = sum_up(live.map(|m| m * m));", "let squares = live.map(|m| m * m).fold(0.0, larger);", STEEP),
     ("in l1 the steepest output counts", PROBLEM, "sum_up(each.iter().map(|m| m[place]))", "each.iter().map(|m| m[place]).fold(0.0, larger)", STEEP),
     ("in l1 outputs together are as in l2", SUBJECT, "outputs as f64", "1.0", STEEP),
+    ("elements without a weight do not count", SUBJECT, "weight > 0.0 && weight.is_finite()", "true || weight > 0.0", OVERFLOW),
+    ("squares of widths underflow", SUBJECT, "up(width * up(width / weight))", "width * width / weight", OVERFLOW),
     ("widths are no weights", SUBJECT, "up(width * width)", "width", STEEP),
     ("any bound follows from magnitudes", STEEPNESS, "part.by_magnitudes() <= bound", "true", STEEP),
     ("an infinite bound is one", STEEPNESS, "*bound >= 0.0 && bound.is_finite()", "true", STEEP),

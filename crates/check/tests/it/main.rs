@@ -3,6 +3,7 @@
 mod eliminated;
 mod executions;
 mod layers;
+mod overflow;
 mod rejections;
 mod slopes;
 mod steepness;
