@@ -73,6 +73,7 @@ MUTANTS = [
     ("a derivative with a negative weight keeps its ends", ADJOINTS, "(high * weight, low * weight)", "(low * weight, high * weight)", ELIMINATION),
     ("the least slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[p, q]", ELIMINATION),
     ("the largest slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[l, u]", STEEP),
+    ("a derivative that is no number stays so", ADJOINTS, "low <= high", "true", OVERFLOW),
     ("coefficients of forms do not round", FORMS, "*to_error += size * error + f64::EPSILON * (part.abs() + to.abs()) + TINY;", "*to_error += 0.0 * size * error;", STEEP),
     ("a form has the slope of its unit with the wrong sign", FORMS, "(&mut self.above_low, 1.0, -low)", "(&mut self.above_low, 1.0, low)", ELIMINATION),
     ("multiples of half of what is known are taken off", QUADRATIC, "subtract_product(&mut matrix, n, high, low, half);", "", ELIMINATION),

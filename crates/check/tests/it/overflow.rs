@@ -84,6 +84,25 @@ fn an_input_whose_derivative_overflows_is_not_left_out() {
 }
 
 #[test]
+fn a_derivative_that_is_no_number_is_not_none() {
+    // Behind the Relu the output grows with 1e38 to the eleventh power.
+    for norm in NORMS {
+        let mut layers = Layers::of(1).relu();
+        for _ in 0..11 {
+            layers = layers.dense(1, &[1e38], 0.0);
+        }
+        let claim = Claim {
+            network: layers.finish(),
+            norm,
+            ends: [-1.0, 1.0],
+            width: 1.0,
+            bound: 2.0,
+        };
+        assert!(!claim.is_accepted(), "{norm}");
+    }
+}
+
+#[test]
 fn widths_whose_squares_are_none_count() {
     // A change by a width of 1e-163 changes the output by 1e-153.
     for norm in NORMS {
