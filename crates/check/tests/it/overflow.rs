@@ -6,7 +6,7 @@ use deepconcolic_check::steepness::{
 };
 use deepconcolic_check::{Region, sha256};
 use deepconcolic_geometry::Norm;
-use deepconcolic_network::ops::{Binary, Mul};
+use deepconcolic_network::ops::{Binary, Clip, Elementwise, Mul};
 use deepconcolic_network::{Network, Shape};
 
 use crate::layers::Layers;
@@ -115,5 +115,29 @@ fn widths_whose_squares_are_none_count() {
         };
         assert!(!claim(1e-155).is_accepted(), "{norm}");
         assert!(claim(1e-100).is_accepted(), "{norm}");
+    }
+}
+
+#[test]
+fn a_box_so_large_that_sums_are_no_numbers_is_not_empty() {
+    // Where the two inputs are nearly the same, the Clip lets their difference through.
+    for norm in NORMS {
+        let network = Layers::of(2)
+            .dense(1, &[1e30, -1e30], 0.5)
+            .then(|builder, x, name| {
+                let clip = Clip::new(0.0, 1.0).unwrap();
+                builder.add(Elementwise::new(clip), &[x], name)
+            })
+            .dense(1, &[1.0], 1.0)
+            .relu()
+            .finish();
+        let claim = Claim {
+            network,
+            norm,
+            ends: [1e300, 2e300],
+            width: 1.0,
+            bound: 1.0,
+        };
+        assert!(!claim.is_accepted(), "{norm}");
     }
 }
