@@ -83,6 +83,7 @@ MUTANTS = [
     ("errors that are no numbers are dropped", DEFINITE, "if a.is_nan() || a >= b { a } else { b }", "a.max(b)", ELIMINATION),
     ("kinks that rounding moved are taken as they are", RANGES, "2.0 * gap / (a.slope - b.slope).abs() + 1e-9 * (1.0 + b.from.abs())", "0.0 * (a.slope - b.slope) * b.from", ELIMINATION),
     ("one slope of a curve is all it has", RANGES, "[range[0].min(part.slope), range[1].max(part.slope)]", "[part.slope, part.slope]", ELIMINATION),
+    ("a part between two kinks that are one double is forgotten", RANGES, "(two[0].slope - two[1].slope).abs() <= 0.0", "two[0].slope > f64::INFINITY", OVERFLOW),
     ("a part above a kink is the one below", PROBLEM, "*l = l.max(kink);", "*u = u.min(kink);", STEEP),
     ("where a unit stays at one value there is nothing", PROBLEM, "bounds.iter().any(|[l, u]| l > u)", "bounds.iter().any(|[l, u]| l >= u)", STEEP),
     ("outputs together are as steep as the steepest", PROBLEM, "let squares = sum_up(live.map(|m| m * m));", "let squares = live.map(|m| m * m).fold(0.0, larger);", STEEP),

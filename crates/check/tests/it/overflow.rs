@@ -6,7 +6,7 @@ use deepconcolic_check::steepness::{
 };
 use deepconcolic_check::{Region, sha256};
 use deepconcolic_geometry::Norm;
-use deepconcolic_network::ops::{Binary, Clip, Elementwise, Mul};
+use deepconcolic_network::ops::{Binary, Clip, Elementwise, HardSigmoid, Mul};
 use deepconcolic_network::{Network, Shape};
 
 use crate::layers::Layers;
@@ -137,6 +137,27 @@ fn a_box_so_large_that_sums_are_no_numbers_is_not_empty() {
             ends: [1e300, 2e300],
             width: 1.0,
             bound: 1.0,
+        };
+        assert!(!claim.is_accepted(), "{norm}");
+    }
+}
+
+#[test]
+fn a_part_of_a_curve_between_two_kinks_that_are_one_double_has_its_slope() {
+    // From -1e17 to -1e17 + 1 it goes from 0 to 1.
+    for norm in NORMS {
+        let network = Layers::of(1)
+            .then(|builder, x, name| {
+                let curve = HardSigmoid::new(1.0, 1e17).unwrap();
+                builder.add(Elementwise::new(curve), &[x], name)
+            })
+            .finish();
+        let claim = Claim {
+            network,
+            norm,
+            ends: [-2e17, 0.0],
+            width: 1.0,
+            bound: 0.5,
         };
         assert!(!claim.is_accepted(), "{norm}");
     }
