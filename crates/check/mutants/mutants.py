@@ -77,6 +77,8 @@ MUTANTS = [
     ("sums that are no numbers are bounds", BACKWARD, "found.iter().any(|end| end.is_nan())", "false", OVERFLOW),
     ("coefficients of forms do not round", FORMS, "*to_error += size * error + f64::EPSILON * (part.abs() + to.abs()) + TINY;", "*to_error += 0.0 * size * error;", STEEP),
     ("a form has the slope of its unit with the wrong sign", FORMS, "(&mut self.above_low, 1.0, -low)", "(&mut self.above_low, 1.0, low)", ELIMINATION),
+    ("errors of forms are left out", QUADRATIC, "*into += value.abs() * ours + inflated(*error) * theirs;", "*into += value.abs() * ours;", STEEP),
+    ("products that are no doubles have no errors", QUADRATIC, "*into += value.abs() * ours + inflated(*error) * theirs;", "*into += factor * (value.abs() * (ours / factor) + inflated(*error) * (theirs / factor));", (LIB, "errors_of_forms")),
     ("multiples of half of what is known are taken off", QUADRATIC, "subtract_product(&mut matrix, n, high, low, half);", "", ELIMINATION),
     ("a factorisation does not round", DEFINITE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
     ("errors of a matrix are left out", DEFINITE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
