@@ -39,9 +39,11 @@ STEEPNESS = "steepness/verdict.rs"
 ADJOINTS = "steepness/adjoints.rs"
 DEFINITE = "steepness/definite.rs"
 FORMS = "steepness/forms.rs"
+GRAM = "steepness/gram.rs"
 PROBLEM = "steepness/problem.rs"
 QUADRATIC = "steepness/quadratic.rs"
 RANGES = "steepness/ranges.rs"
+SIZES = "steepness/sizes.rs"
 SUBJECT = "steepness/subject.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
@@ -50,11 +52,11 @@ PROVEN = "inference/proven.rs"
 
 MUTANTS = [
     # Variables eliminated from the squares of derivatives.
-    ("a variable that a sum names again is taken for another", READING, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
-    ("half of the pairs of terms are left out", READING, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
-    ("entries of products err by nothing", READING, "up(up(others * root) * rounding + own)", "up(own)", ELIMINATION),
+    ("a variable that a sum names again is taken for another", GRAM, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
+    ("half of the pairs of terms are left out", SIZES, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
+    ("entries of products err by nothing", GRAM, "up(up(others * root) * rounding + own)", "up(own)", ELIMINATION),
     ("variables that many read are divided by their weight the wrong way", READING, "factor / w", "factor * w", ELIMINATION),
-    ("huge weights are multiplied all the same", READING, "weight.abs() <= LARGEST_WEIGHT", "!weight.is_nan()", ELIMINATION),
+    ("huge weights are multiplied all the same", READING, "weight.abs() <= LARGEST_ENTRY", "!weight.is_nan()", ELIMINATION),
     ("entries beyond the end of the row above are left out", ENVELOPE, "end.max(last + 1).max(row + 1)", "(last + 1).max(row + 1)", ELIMINATION),
     ("the factorisation of an envelope does not round", ENVELOPE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
     ("errors of an envelope are left out", ENVELOPE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
