@@ -2175,7 +2175,12 @@ class SlopeJudge:
             return True
         slopes = [slope_ranges(s.parts, l[s.units], u[s.units]) for s in self.cone.curves]
         sizes, columns = self.magnitudes(slopes)
+        # What overflows bounds nothing.
+        if not np.isfinite(sizes).all():
+            return False
         weights, factor = self.weights(sizes)
+        if not (np.isfinite(weights).all() and math.isfinite(factor)):
+            return False
         if node[0] == BY_SIZE:
             total = (weights * sizes[:len(weights)] ** 2).sum() * factor * (1 + 4 * (len(weights) + 16) * EPS)
             return min(math.sqrt(total) * (1 + 4 * EPS), columns) <= bound
@@ -2219,11 +2224,15 @@ class SlopeJudge:
         """The weight of every input's squared derivative, and what the sum is multiplied with."""
         if self.norm != "linf":
             factor = float(len(self.cone.targets)) if self.norm == "l1" else 1.0
-            return self.widths ** 2 * (1 + 4 * EPS), factor
+            return np.where(self.widths > 0, self.widths ** 2 * (1 + 4 * EPS) + 1e-290, 0.0), factor
         mine = sizes[:len(self.widths)]
         counts = (self.widths > 0) & (mine > 0)
         weights = np.where(counts, self.widths / np.where(counts, mine, 1.0), 0.0)
-        shares = self.widths[counts] ** 2 / weights[counts]
+        if not counts.any():
+            return weights, 1.0
+        # Widths may be so small that their squares are none; where a weight is none the factor is infinite.
+        with np.errstate(all="ignore"):
+            shares = self.widths[counts] * (self.widths[counts] / weights[counts]) + 1e-290
         return weights, float(shares.sum()) * (1 + 4 * (len(shares) + 8) * EPS)
 
     def by_form(self, multipliers, slopes, weights, square):

@@ -20,6 +20,8 @@ REJECT = (IT, "rejections::")
 SLOPES = (IT, "slopes::")
 ELIMINATION = (LIB, "steepness::")
 ELIMINATED = (IT, "eliminated::")
+STEEP = (IT, "steepness::")
+OVERFLOW = (IT, "overflow::")
 
 BACKWARD = "bounds/backward.rs"
 LINE = "bounds/lines.rs"
@@ -35,6 +37,15 @@ ENVELOPE = "steepness/envelope.rs"
 MAXIMA = "steepness/maxima.rs"
 FRONTIER = "steepness/frontier.rs"
 STEEPNESS = "steepness/verdict.rs"
+ADJOINTS = "steepness/adjoints.rs"
+DEFINITE = "steepness/definite.rs"
+FORMS = "steepness/forms.rs"
+GRAM = "steepness/gram.rs"
+PROBLEM = "steepness/problem.rs"
+QUADRATIC = "steepness/quadratic.rs"
+RANGES = "steepness/ranges.rs"
+SIZES = "steepness/sizes.rs"
+SUBJECT = "steepness/subject.rs"
 CONTEXT = "bounds/context.rs"
 DEDUCTION = "inference/deduction.rs"
 JOINT = "inference/joint.rs"
@@ -42,11 +53,11 @@ PROVEN = "inference/proven.rs"
 
 MUTANTS = [
     # Variables eliminated from the squares of derivatives.
-    ("a variable that a sum names again is taken for another", READING, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
-    ("half of the pairs of terms are left out", READING, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
-    ("entries of products err by nothing", READING, "up(up(others * root) * rounding + own)", "up(own)", ELIMINATION),
+    ("a variable that a sum names again is taken for another", GRAM, "up(up(sum * repeats as f64).sqrt())", "up(sum.sqrt())", ELIMINATION),
+    ("half of the pairs of terms are left out", SIZES, "sum.abs() + error * roots[other] + TINY", "0.5 * sum.abs() + error * roots[other] + TINY", ELIMINATION),
+    ("entries of products err by nothing", GRAM, "up(up(others * root) * rounding + own)", "up(own)", ELIMINATION),
     ("variables that many read are divided by their weight the wrong way", READING, "factor / w", "factor * w", ELIMINATION),
-    ("huge weights are multiplied all the same", READING, "weight.abs() <= LARGEST_WEIGHT", "!weight.is_nan()", ELIMINATION),
+    ("huge weights are multiplied all the same", READING, "weight.abs() <= LARGEST_ENTRY", "!weight.is_nan()", ELIMINATION),
     ("entries beyond the end of the row above are left out", ENVELOPE, "end.max(last + 1).max(row + 1)", "(last + 1).max(row + 1)", ELIMINATION),
     ("the factorisation of an envelope does not round", ENVELOPE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
     ("errors of an envelope are left out", ENVELOPE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
@@ -60,13 +71,47 @@ MUTANTS = [
     ("factors of other groups pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "!ascending", ELIMINATED),
     ("factors in any order pass", STEEPNESS, "!ascending || factors.last().is_some_and(|(last, _)| last >= groups)", "factors.last().is_some_and(|(last, _)| last >= groups)", ELIMINATED),
     ("more groups are eliminated than there are", STEEPNESS, "*groups as usize > problem.groups()", "*groups as usize > usize::MAX", ELIMINATED),
+    # How steep a network is.
+    ("derivatives do not round", ADJOINTS, "self.error[variable] += f64::EPSILON * mass + TINY;", "self.error[variable] += 0.0 * mass;", STEEP),
+    ("a derivative with a negative weight keeps its ends", ADJOINTS, "(high * weight, low * weight)", "(low * weight, high * weight)", ELIMINATION),
+    ("the least slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[p, q]", ELIMINATION),
+    ("the largest slope of a unit is forgotten", ADJOINTS, "[l.min(p), u.max(q)]", "[l, u]", STEEP),
+    ("a derivative that is no number stays so", ADJOINTS, "low <= high", "true", OVERFLOW),
+    ("sums that are no numbers are bounds", BACKWARD, "found.iter().any(|end| end.is_nan())", "false", OVERFLOW),
+    ("coefficients of forms do not round", FORMS, "*to_error += size * error + f64::EPSILON * (part.abs() + to.abs()) + TINY;", "*to_error += 0.0 * size * error;", STEEP),
+    ("a form has the slope of its unit with the wrong sign", FORMS, "(&mut self.above_low, 1.0, -low)", "(&mut self.above_low, 1.0, low)", ELIMINATION),
+    ("errors of forms are left out", QUADRATIC, "*into += value.abs() * ours + inflated(*error) * theirs;", "*into += value.abs() * ours;", STEEP),
+    ("products that are no doubles have no errors", QUADRATIC, "*into += value.abs() * ours + inflated(*error) * theirs;", "*into += factor * (value.abs() * (ours / factor) + inflated(*error) * (theirs / factor));", (LIB, "errors_of_forms")),
+    ("multiples of half of what is known are taken off", QUADRATIC, "subtract_product(&mut matrix, n, high, low, half);", "", ELIMINATION),
+    ("a factorisation does not round", DEFINITE, "let shift = worst + 4.0 * (n as f64 + 4.0) * f64::EPSILON * trace + UNDERFLOW;", "let shift = worst + 0.0 * trace;", ELIMINATION),
+    ("errors of a matrix are left out", DEFINITE, "errors(&scales).into_iter().fold(0.0, larger)", "errors(&scales).into_iter().fold(0.0, |sum, _| sum)", ELIMINATION),
+    ("errors that are no numbers are dropped", DEFINITE, "if a.is_nan() || a >= b { a } else { b }", "a.max(b)", ELIMINATION),
+    ("kinks that rounding moved are taken as they are", RANGES, "2.0 * gap / (a.slope - b.slope).abs() + 1e-9 * (1.0 + b.from.abs())", "0.0 * (a.slope - b.slope) * b.from", ELIMINATION),
+    ("one slope of a curve is all it has", RANGES, "[range[0].min(part.slope), range[1].max(part.slope)]", "[part.slope, part.slope]", ELIMINATION),
+    ("a part between two kinks that are one double is forgotten", RANGES, "(two[0].slope - two[1].slope).abs() <= 0.0", "two[0].slope > f64::INFINITY", OVERFLOW),
+    ("a part above a kink is the one below", PROBLEM, "*l = l.max(kink);", "*u = u.min(kink);", STEEP),
+    ("where a unit stays at one value there is nothing", PROBLEM, "bounds.iter().any(|[l, u]| l > u)", "bounds.iter().any(|[l, u]| l >= u)", STEEP),
+    ("outputs together are as steep as the steepest", PROBLEM, "let squares = sum_up(live.map(|m| m * m));", "let squares = live.map(|m| m * m).fold(0.0, larger);", STEEP),
+    ("in l1 the steepest output counts", PROBLEM, "sum_up(each.iter().map(|m| m[place]))", "each.iter().map(|m| m[place]).fold(0.0, larger)", STEEP),
+    ("in l1 outputs together are as in l2", SUBJECT, "outputs as f64", "1.0", STEEP),
+    ("elements whose weight is 0 do not count", SUBJECT, "up(width * up(width / weight))", "if weight > 0.0 { up(width * up(width / weight)) } else { 0.0 }", OVERFLOW),
+    ("squares of widths underflow", SUBJECT, "up(width * up(width / weight))", "up(width * width / weight)", OVERFLOW),
+    ("widths are no weights", SUBJECT, "up(width * width)", "width", STEEP),
+    ("any bound follows from magnitudes", STEEPNESS, "part.by_magnitudes() <= bound", "true", STEEP),
+    ("an infinite bound is one", STEEPNESS, "*bound >= 0.0 && bound.is_finite()", "true", STEEP),
+    ("one case stands for all", STEEPNESS, "proofs.len() != self.cases()", "false", STEEP),
+    ("slopes of another model", STEEPNESS, "certificate.model != *model", "false", STEEP),
+    ("a unit has two multipliers", STEEPNESS, "known.len() != multipliers.len()", "false", STEEP),
+    ("widths may be negative", STEEPNESS, "widths.len() != elements || !widths.iter().all(|w| *w >= 0.0 && w.is_finite())", "widths.len() != elements", STEEP),
+    ("outputs may be named twice", STEEPNESS, "outputs.is_empty() || !known || !outputs.is_sorted_by(|a, b| a < b)", "outputs.is_empty() || !known", STEEP),
+    ("what follows a tree is not looked at", STEEPNESS, "Err(\"something follows the end of the tree\".into())", "Ok(())", STEEP),
     # Pulling back.
     ("the error of a pass is not taken off", BACKWARD, "result - error", "result", PULL),
     ("the error of a pass is added", BACKWARD, "result - error", "result + error", PULL),
     ("the error of a pass counts one rounding", BACKWARD, "2.0 * f64::EPSILON * terms * mass + UNDERFLOW", "0.01 * f64::EPSILON * mass", PULL),
     ("what is no number is let through", BACKWARD, "mass <= LARGEST && result.abs() <= LARGEST", "true", REJECT),
-    ("intervals are not widened", BACKWARD, "[low - error, high + error]", "[low, high]", UNITS),
-    ("intervals are narrowed", BACKWARD, "[low - error, high + error]", "[low + error, high - error]", UNITS),
+    ("intervals are not widened", BACKWARD, "let found = [low - error, high + error];", "let found = [low, high];", UNITS),
+    ("intervals are narrowed", BACKWARD, "let found = [low - error, high + error];", "let found = [low + error, high - error];", UNITS),
     ("a negative weight keeps the ends", BACKWARD, "if weight < 0.0 { (u, l) } else { (l, u) }", "(l, u)", UNITS),
     ("the wrong line by the sign of a coefficient", BACKWARD, "a[lane] >= 0.0", "a[lane] < 0.0", PULL),
     ("the wrong end by the sign of a coefficient", BACKWARD, "if a[lane] < 0.0 { high[lane] } else { low[lane] }", "if a[lane] < 0.0 { low[lane] } else { high[lane] }", PULL),

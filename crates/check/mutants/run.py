@@ -58,8 +58,8 @@ def places():
 
 
 def code_of(text):
-    """The part of a file before its tests."""
-    return text.partition("#[cfg(test)]")[0]
+    """The part of a file before its tests: methods that tests alone have are indented."""
+    return text.partition("\n#[cfg(test)]\n")[0]
 
 
 def misfits():

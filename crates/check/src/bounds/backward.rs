@@ -119,7 +119,13 @@ impl Magnitudes {
             high += weight * b;
         }
         let error = self.interval_error(sums, k);
-        [low - error, high + error]
+        let found = [low - error, high + error];
+        // What is no number, as overflow leaves it, bounds nothing: compared, it would look like a contradiction.
+        if found.iter().any(|end| end.is_nan()) {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        } else {
+            found
+        }
     }
 
     fn interval_error(&self, sums: &Sums, k: usize) -> f64 {

@@ -75,7 +75,13 @@ impl Intervals {
 
     fn of(&self, variable: usize) -> [f64; 2] {
         let error = inflated(self.error[variable]);
-        [self.low[variable] - error, self.high[variable] + error]
+        let (low, high) = (self.low[variable] - error, self.high[variable] + error);
+        // Written so that what is no number, as overflow leaves it, can be anything.
+        if low <= high {
+            [low, high]
+        } else {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        }
     }
 
     fn add(&mut self, variable: usize, [low, high]: [f64; 2], weight: f64) {

@@ -12,12 +12,14 @@ mod exact;
 mod file;
 mod forms;
 mod frontier;
+mod gram;
 mod maxima;
 mod problem;
 mod quadratic;
 mod question;
 mod ranges;
 mod reading;
+mod sizes;
 mod subject;
 mod verdict;
 

@@ -169,11 +169,31 @@ impl<'a> Measured<'a> {
 
     /// Adds what a multiple of a product of two forms, with this one left, can be wrong by in each row.
     fn product(&self, right: &Self, factor: f64, rounding: f64, errors: &mut [f64]) {
-        let ours = right.doubt + rounding * right.size;
-        let theirs = inflated(right.size + right.doubt);
+        // The factor first: forms may be so small that their products are none, and factors so large that these count.
+        let ours = factor * (right.doubt + rounding * right.size);
+        let theirs = factor * inflated(right.size + right.doubt);
         let rows = self.value.iter().zip(self.error);
         for (into, (value, error)) in errors.iter_mut().zip(rows) {
-            *into += factor * (value.abs() * ours + inflated(*error) * theirs);
+            *into += value.abs() * ours + inflated(*error) * theirs;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_forms_whose_products_are_no_doubles_count() {
+        let form = Measured {
+            value: &[1e-160],
+            error: &[0.0],
+            size: 1e-160,
+            doubt: 0.0,
+        };
+        let mut errors = vec![0.0];
+        form.product(&form, 1e300, 1e-14, &mut errors);
+        // 1e300 times 1e-320 is 1e-20, and rounding takes 1e-14 of that.
+        assert!(errors[0] > 0.9e-34, "{errors:?}");
     }
 }

@@ -33,6 +33,11 @@ pub(super) fn inflated(error: f64) -> f64 {
 /// does not count: where a unit stays at its kink nothing changes, whatever its slope.
 pub(super) fn slope_range(parts: &[StraightPart], [l, u]: [f64; 2]) -> [f64; 2] {
     let gap = gap(parts);
+    // Parts of one slope that do not meet: between two kinks that are one double lies a part with another slope.
+    let hides = |two: &[StraightPart]| gap > 0.0 && (two[0].slope - two[1].slope).abs() <= 0.0;
+    if parts.windows(2).any(hides) {
+        return [f64::NEG_INFINITY, f64::INFINITY];
+    }
     let mut range = [f64::INFINITY, f64::NEG_INFINITY];
     for (k, part) in parts.iter().enumerate() {
         let before = k.checked_sub(1).map(|before| parts[before]);

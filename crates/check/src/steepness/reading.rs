@@ -3,50 +3,41 @@
 //! their weighted squares `v M v` with `M = R W R'`. That is at most a sum of weighted squares of the parts, of which each is at most
 //! that of the derivative times the largest square of the slope:
 //!
-//! - By sizes: for any positive x, `2 |v_r v_l| <= v_r^2 x_l / x_r + v_l^2 x_r / x_l`, so that `v M v` is at most the sum of
-//!   `v_r^2` times `sum over l of |M_rl| x_l / x_r`. x is taken to be the largest magnitude of each part, where the two
-//!   are the same.
+//! - By sizes: [`super::sizes`] has the argument.
 //! - By a factor: if `factor - M` has no negative eigenvalue, `v M v` is at most `factor` times the sum of `v_r^2`. The
 //!   eigenvalues of `R W R'` above 0 are those of `sqrt(W) R' R sqrt(W)`; with rows and columns divided by `sqrt(W)`, which
-//!   changes no sign, `factor / W - R' R` may be judged instead.
-//!
-//! Rounding: an entry of M (or of `R' R`) is a sum of products. It errs by at most their number and some, times a unit of rounding, times the
-//! sum of their magnitudes, which by Cauchy and Schwarz is at most the product of the roots of two diagonal entries.
-//! These roots are rounded up by more than what underflow can take, as long as weights are not huge.
+//!   changes no sign, `factor / W - R' R` may be judged instead. Both are products of rows: [`super::gram`] judges them.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::bounds::cone::{Cone, Step};
-use crate::steepness::envelope::{self, Envelope};
-use crate::steepness::ranges::{TINY, sum_up, up};
+use crate::steepness::envelope;
+use crate::steepness::gram::{Gram, LARGEST_ENTRY, repeats};
+use crate::steepness::ranges::up;
+use crate::steepness::sizes;
 use crate::until::Until;
 
-/// Products of weights that a group may take; with more, magnitudes of weights are multiplied instead.
-const MOST_PRODUCTS: usize = 1 << 32;
-/// A weight above this could lift what underflow takes from a product above what is left for it.
-const LARGEST_WEIGHT: f64 = (1_u64 << 50) as f64;
-
 /// A reader's part in the derivatives by the variables of a group.
-struct Reader {
+pub(super) struct Reader {
     variable: usize,
     /// The largest magnitude of its slope, 1 for a sum.
     slope: f64,
     /// The largest magnitude of its part.
-    size: f64,
+    pub size: f64,
     /// Variables of the group, counted from its first, and weights.
-    terms: Vec<(usize, f64)>,
+    pub terms: Vec<(usize, f64)>,
 }
 
 /// The readers of a group, and the weights of the squared derivatives by its variables.
 pub struct SlopeReading {
-    readers: Vec<Reader>,
+    pub(super) readers: Vec<Reader>,
     /// For each variable of the group, its readers by number, and weights.
-    columns: Vec<Vec<(usize, f64)>>,
-    squares: Vec<f64>,
+    pub(super) columns: Vec<Vec<(usize, f64)>>,
+    pub(super) squares: Vec<f64>,
     /// How often a reader names one variable at most.
-    repeats: usize,
+    pub(super) repeats: usize,
 }
 
 /// A reader's share in the sum, before its slope.
@@ -120,14 +111,7 @@ impl SlopeReading {
 
     /// The readers' shares by sizes; infinite ones if time is up.
     pub(super) fn by_sizes(&self, until: Until<'_>) -> Vec<Share> {
-        let columns = self.columns.iter();
-        let products: usize = columns.map(|c| c.len() * c.len()).sum();
-        let weights = if products <= MOST_PRODUCTS && self.is_moderate() {
-            self.with_cancellation(until)
-        } else {
-            by_magnitudes(&self.readers, &self.columns, &self.squares)
-        };
-        self.shares(weights.into_iter())
+        self.shares(sizes::by_sizes(self, until).into_iter())
     }
 
     /// The readers' shares by a factor; none if it is not seen to be large enough.
@@ -142,9 +126,10 @@ impl SlopeReading {
         envelope::work(&self.gram().last())
     }
 
-    fn is_moderate(&self) -> bool {
+    /// Whether all weights are small enough for what [`super::gram`] says of rounding.
+    pub(super) fn is_moderate(&self) -> bool {
         let mut weights = self.readers.iter().flat_map(|reader| &reader.terms);
-        weights.all(|(_, weight)| weight.abs() <= LARGEST_WEIGHT)
+        weights.all(|(_, weight)| weight.abs() <= LARGEST_ENTRY)
     }
 
     fn shares(&self, weights: impl Iterator<Item = f64>) -> Vec<Share> {
@@ -193,110 +178,6 @@ impl SlopeReading {
         let pairs = self.columns.iter().zip(&self.squares);
         let diagonal = pairs.map(|(c, w)| if c.is_empty() { 1.0 } else { factor / w });
         diagonal.collect()
-    }
-
-    /// The weight of each reader's square, from the entries of M.
-    fn with_cancellation(&self, until: Until<'_>) -> Vec<f64> {
-        let (readers, squares) = (&self.readers, &self.squares);
-        // Entry (r, l) errs by less than its terms' magnitudes, which the roots of (r, r) and (l, l) bound.
-        let roots: Vec<f64> = readers
-            .iter()
-            .map(|reader| root(&reader.terms, squares, self.repeats))
-            .collect();
-        let share = |sums: &mut Sparse, reader: &Reader, root: f64| {
-            if until.is_over() {
-                return f64::INFINITY;
-            }
-            for &(place, weight) in &reader.terms {
-                let factor = squares[place] * weight;
-                for &(other, w) in &self.columns[place] {
-                    sums.add(other, factor * w);
-                }
-            }
-            let error = rounding(reader.terms.len() * self.repeats) * root;
-            let entries = sums.drain().map(|(other, sum)| {
-                let entry = sum.abs() + error * roots[other] + TINY;
-                entry * readers[other].size
-            });
-            sum_up(entries) / reader.size
-        };
-        readers
-            .par_iter()
-            .zip(&roots)
-            .map_init(
-                || Sparse::new(readers.len()),
-                |sums, (reader, &root)| up(share(sums, reader, root)),
-            )
-            .collect()
-    }
-}
-
-/// Products of rows: entry (k, l) is the sum of weight times the entries of rows k and l.
-struct Gram<'a> {
-    rows: Vec<&'a [(usize, f64)]>,
-    /// The same entries, column by column.
-    columns: Vec<&'a [(usize, f64)]>,
-    /// One for each column.
-    weights: Vec<f64>,
-    repeats: usize,
-}
-
-impl Gram<'_> {
-    /// The last column of each row of the products that is not 0.
-    fn last(&self) -> Vec<usize> {
-        let furthest = |column: &&[(usize, f64)]| column.iter().map(|(row, _)| *row).max();
-        let furthest: Vec<usize> = self
-            .columns
-            .iter()
-            .map(|column| furthest(column).unwrap_or(0))
-            .collect();
-        let last = self.rows.iter().map(|row| {
-            let columns = row.iter().map(|(column, _)| furthest[*column]);
-            columns.max().unwrap_or(0)
-        });
-        last.collect()
-    }
-
-    /// Whether a diagonal less the products has no negative eigenvalue.
-    fn is_below(&self, diagonal: &[f64], until: Until<'_>) -> bool {
-        let Some(mut matrix) = Envelope::new(&self.last()) else {
-            return false;
-        };
-        let into = matrix.rows().into_par_iter().enumerate();
-        // What time does not allow to be entered is not factorised either.
-        into.filter(|_| !until.is_over()).for_each(|(k, into)| {
-            for &(column, weight) in self.rows[k] {
-                let factor = self.weights[column] * weight;
-                for &(l, w) in self.columns[column].iter().filter(|(l, _)| *l >= k) {
-                    into[l - k] -= factor * w;
-                }
-            }
-            into[0] += diagonal[k];
-        });
-        matrix.is_semidefinite(|scales| self.errors(diagonal, scales), until)
-    }
-
-    /// For each row of the scaled matrix, how far its entries together can be from their real values.
-    fn errors(&self, diagonal: &[f64], scales: &[f64]) -> Vec<f64> {
-        let roots: Vec<f64> = self
-            .rows
-            .iter()
-            .zip(scales)
-            .map(|(row, scale)| up(root(row, &self.weights, self.repeats) * scale))
-            .collect();
-        let met = |column: &&[(usize, f64)]| sum_up(column.iter().map(|(row, _)| roots[*row]));
-        let met: Vec<f64> = self.columns.iter().map(met).collect();
-        let longest = self.rows.iter().map(|row| row.len()).max().unwrap_or(0);
-        let rounding = rounding(longest * self.repeats);
-        let rows = self.rows.iter().zip(&roots);
-        let errors = rows.zip(diagonal.iter().zip(scales));
-        errors
-            .map(|((row, root), (diagonal, scale))| {
-                let others = sum_up(row.iter().map(|(column, _)| met[*column]));
-                let own = 4.0 * f64::EPSILON * diagonal * scale * scale;
-                up(up(others * root) * rounding + own)
-            })
-            .collect()
     }
 }
 
@@ -352,90 +233,6 @@ fn readers(
     readers
 }
 
-/// How much rounding can take of a sum of products of three numbers, in parts of what bounds their magnitudes.
-fn rounding(terms: usize) -> f64 {
-    (terms as f64 + 8.0) * f64::EPSILON
-}
-
-/// A bound on the root of the sum of weighted squares along a row, entries of one place taken together: the square of a
-/// sum of n numbers is at most n times the sum of their squares.
-fn root(row: &[(usize, f64)], weights: &[f64], repeats: usize) -> f64 {
-    let parts = row.iter();
-    let sum = sum_up(parts.map(|&(place, w)| up(weights[place] * w.abs()) * w.abs()));
-    up(up(sum * repeats as f64).sqrt())
-}
-
-/// How often a row names one place at most.
-fn repeats<'a>(rows: impl Iterator<Item = &'a [(usize, f64)]>) -> usize {
-    let mut most = 1;
-    for row in rows {
-        let mut places: Vec<usize> = row.iter().map(|(place, _)| *place).collect();
-        places.sort_unstable();
-        let runs = places.chunk_by(|a, b| a == b);
-        most = runs.map(<[usize]>::len).fold(most, usize::max);
-    }
-    most
-}
-
-/// The weight of each reader's square, with the magnitudes of all products.
-fn by_magnitudes(readers: &[Reader], columns: &[Vec<(usize, f64)>], squares: &[f64]) -> Vec<f64> {
-    let sizes: Vec<f64> = columns
-        .iter()
-        .map(|column| {
-            sum_up(
-                column
-                    .iter()
-                    .map(|&(other, w)| w.abs() * readers[other].size),
-            )
-        })
-        .collect();
-    let share = |reader: &Reader| {
-        let terms = reader.terms.iter();
-        let parts = terms.map(|&(i, w)| up(squares[i] * w.abs()) * sizes[i]);
-        up(sum_up(parts) / reader.size)
-    };
-    readers.par_iter().map(share).collect()
-}
-
-/// Sums by number, of which few are touched.
-struct Sparse {
-    sums: Vec<f64>,
-    is_touched: Vec<bool>,
-    touched: Vec<usize>,
-}
-
-impl Sparse {
-    fn new(count: usize) -> Self {
-        Self {
-            sums: vec![0.0; count],
-            is_touched: vec![false; count],
-            touched: Vec::new(),
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, number: usize, part: f64) {
-        if !self.is_touched[number] {
-            self.is_touched[number] = true;
-            self.touched.push(number);
-        }
-        self.sums[number] += part;
-    }
-
-    /// Hands out every sum that was touched and forgets it.
-    fn drain(&mut self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let Self {
-            sums,
-            is_touched,
-            touched,
-        } = self;
-        touched.drain(..).map(|number| {
-            is_touched[number] = false;
-            (number, std::mem::take(&mut sums[number]))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use deepconcolic_testing::Random;
@@ -453,19 +250,6 @@ mod tests {
             terms: terms.to_vec(),
         };
         SlopeReading::new(readers.iter().map(reader).collect(), squares.to_vec())
-    }
-
-    #[test]
-    fn errors_of_a_sum_that_names_a_variable_again_are_those_of_all_its_terms_together() {
-        // Magnitudes 2 + 2 + 2 of one variable are 6, and 8 of another: the length of (6, 8).
-        let again = [(0, 2.0), (1, 8.0), (0, 2.0), (0, -2.0)];
-        let once = [(0, 6.0), (1, 8.0)];
-        let squares = [1.0, 1.0];
-        assert_eq!(repeats([&again[..], &once[..]].into_iter()), 3);
-        assert_eq!(repeats([&once[..]].into_iter()), 1);
-        assert!(root(&again, &squares, 3) >= 10.0);
-        let exact = root(&once, &squares, 1);
-        assert!((10.0..10.000_000_1).contains(&exact));
     }
 
     #[test]
@@ -571,8 +355,7 @@ mod tests {
                 |shares: Vec<Share>| -> Vec<f64> { shares.iter().map(|s| s.weight).collect() };
             let by_sizes = shares(reading.by_sizes(Until::NEVER));
             assert!(is_at_least(&by_sizes, &reading), "{round} {by_sizes:?}");
-            let (readers, columns) = (&reading.readers, &reading.columns);
-            let by_magnitudes = by_magnitudes(readers, columns, &reading.squares);
+            let by_magnitudes = sizes::by_magnitudes(&reading);
             assert!(is_at_least(&by_magnitudes, &reading), "{round}");
             // The least factor that is accepted is the one to doubt.
             let holds = |factor: f64| reading.by_factor(factor, Until::NEVER).is_some();
@@ -585,10 +368,10 @@ mod tests {
                 }
                 ends[usize::from(holds(middle))] = middle;
             }
-            let factor = vec![ends[1]; readers.len()];
+            let factor = vec![ends[1]; reading.len()];
             assert!(is_at_least(&factor, &reading), "{round} {}", ends[1]);
             // Not much is given away either.
-            let less = vec![ends[1] * (1.0 - 1e-6); readers.len()];
+            let less = vec![ends[1] * (1.0 - 1e-6); reading.len()];
             assert!(
                 cancel || !is_at_least(&less, &reading),
                 "{round} {}",

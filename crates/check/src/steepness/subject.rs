@@ -66,21 +66,26 @@ impl SlopeSubject {
                 factor,
             };
         }
-        let weights = widths.clone().zip(magnitudes).map(|(width, &size)| {
-            if width == 0.0 || size == 0.0 {
-                0.0
-            } else {
-                width / size
-            }
-        });
-        let weights: Vec<f64> = weights.collect();
-        // Of elements that count: 1/k, where the weight is k times the width squared.
-        let shares = widths.zip(&weights).filter(|(_, weight)| **weight > 0.0);
+        let (inputs, shares): (Vec<f64>, Vec<f64>) = widths
+            .zip(magnitudes)
+            .map(|(width, &size)| by_size(width, size))
+            .unzip();
         Weights {
-            factor: sum_up(shares.map(|(width, weight)| width * width / weight)),
-            inputs: weights,
+            factor: sum_up(shares.into_iter().filter(|share| *share != 0.0)),
+            inputs,
         }
     }
+}
+
+/// With k the inverse of width times size: the weight `k width^2` of an element's squared derivative, and 1/k. Both are
+/// 0 for elements that do not count.
+fn by_size(width: f64, size: f64) -> (f64, f64) {
+    if width == 0.0 || size == 0.0 {
+        return (0.0, 0.0);
+    }
+    // Whatever the weight was rounded to, k is what it says; of one that is 0, as infinite sizes have it, 1/k is infinite.
+    let weight = width / size;
+    (weight, up(width * up(width / weight)))
 }
 
 fn square(width: f64) -> f64 {

@@ -2,5 +2,8 @@
 
 mod eliminated;
 mod executions;
+mod layers;
+mod overflow;
 mod rejections;
 mod slopes;
+mod steepness;

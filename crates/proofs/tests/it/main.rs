@@ -9,5 +9,6 @@ mod joint;
 mod neurons;
 mod pairs;
 mod place;
+mod slope_mutations;
 mod slopes;
 mod tampering;

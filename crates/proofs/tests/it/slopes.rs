@@ -20,7 +20,7 @@ fn region(network: &Network, radius: f64) -> Region {
     }
 }
 
-fn subject(network: &Network, norm: Norm, outputs: &[u32]) -> SlopeSubject {
+pub fn subject(network: &Network, norm: Norm, outputs: &[u32]) -> SlopeSubject {
     let widths = (0..network.input_elements()).map(|e| [1.0, 2.5, 0.25][e % 3]);
     SlopeSubject {
         outputs: outputs.to_vec(),
@@ -56,7 +56,7 @@ fn values(network: &Network, subject: &SlopeSubject, input: &[f64]) -> Vec<f64> 
 }
 
 /// The steepest that the network is at an input, at least: derivatives of every output, in units of widths.
-fn steepness(network: &Network, subject: &SlopeSubject, input: &[f64]) -> f64 {
+pub fn steepness(network: &Network, subject: &SlopeSubject, input: &[f64]) -> f64 {
     let pass = Pass::keep([]).differentiating([Point::Logits]);
     let trace = network.forward(input, &pass);
     let rows: Vec<Row<f64>> = subject
@@ -93,14 +93,14 @@ fn steepness(network: &Network, subject: &SlopeSubject, input: &[f64]) -> f64 {
     value
 }
 
-fn inside(random: &mut Random, region: &Region) -> Vec<f64> {
+pub fn inside(random: &mut Random, region: &Region) -> Vec<f64> {
     let ends = region.lower.iter().zip(&region.upper);
     ends.map(|(l, u)| l + random.between(0.0, 1.0) * (u - l))
         .collect()
 }
 
 /// The steepest that is met among derivatives and pairs of inputs that are drawn.
-fn steepest(network: &Network, region: &Region, subject: &SlopeSubject, seed: u64) -> f64 {
+pub fn steepest(network: &Network, region: &Region, subject: &SlopeSubject, seed: u64) -> f64 {
     let mut random = Random::new(seed);
     let mut steepest: f64 = 0.0;
     for _ in 0..400 {
