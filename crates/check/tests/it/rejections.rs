@@ -208,13 +208,13 @@ fn entries_that_are_rejected_are_taken_out_and_the_others_stay() {
     assert_eq!(accepted.bounds().len(), 1);
 }
 
-/// u_i = x0 + x1 - i / 8, each cut off at 0 and then in another unit: over the square of 1 it is at most 2 - i / 8.
+/// `u_i = x0 + x1 - i / 8`, each cut off at 0 and then in another unit: over the square of 1 it is at most 2 - i / 8.
 fn many_neurons(neurons: usize) -> Network {
     let (mut builder, x) = NetworkBuilder::new("x", Shape::new([1, 2]).unwrap());
     let first = Dense::new(2, 2, vec![1.0, 1.0, 1.0, -1.0], vec![0.0; 2]).unwrap();
     let x = builder.add(first, &[x], "first").unwrap();
     let x = builder.add(Elementwise::new(Relu), &[x], "relu").unwrap();
-    let offsets = (0..neurons).map(|i| i as f32 / -8.0).collect();
+    let offsets = (0..neurons).map(|i| i as f64 / -8.0).collect();
     let weights = [1.0, 0.0].repeat(neurons);
     let second = Dense::new(2, neurons, weights, offsets).unwrap();
     let x = builder.add(second, &[x], "second").unwrap();
