@@ -11,13 +11,13 @@ impl Text for Inspection {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let producer = match self.producer.as_str() {
             "" => String::new(),
-            name => format!(", written by {name}"),
+            name => format!(", written by {}", in_line(name)),
         };
         writeln!(out, "format   {}{producer}", self.format)?;
         writeln!(
             out,
             "input    {} {}",
-            self.input.name,
+            in_line(&self.input.name),
             dims(&self.input.shape)
         )?;
         for part in &self.inputs {
@@ -25,13 +25,14 @@ impl Text for Inspection {
             writeln!(
                 out,
                 "  part   {} {} from element {}{kind}",
-                part.name,
+                in_line(&part.name),
                 dims(&part.shape),
                 part.first
             )?;
         }
         for output in &self.outputs {
-            writeln!(out, "output   {} {}", output.name, dims(&output.shape))?;
+            let name = in_line(&output.name);
+            writeln!(out, "output   {name} {}", dims(&output.shape))?;
         }
         let head = match self.head {
             Some(head) => format!(", before the final {head}"),
@@ -53,6 +54,11 @@ impl Text for Inspection {
         }
         Ok(())
     }
+}
+
+/// A name as part of a line: files have anything in them, line breaks too.
+fn in_line(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 fn layers(inspection: &Inspection, out: &mut dyn Write) -> io::Result<()> {
