@@ -215,7 +215,7 @@ fn many_neurons(neurons: usize) -> Network {
     let x = builder.add(first, &[x], "first").unwrap();
     let x = builder.add(Elementwise::new(Relu), &[x], "relu").unwrap();
     let offsets = (0..neurons).map(|i| i as f64 / -8.0).collect();
-    let weights = [1.0, 0.0].repeat(neurons);
+    let weights = [vec![1.0; neurons], vec![0.0; neurons]].concat();
     let second = Dense::new(2, neurons, weights, offsets).unwrap();
     let x = builder.add(second, &[x], "second").unwrap();
     let x = builder.add(Elementwise::new(Relu), &[x], "last").unwrap();

@@ -212,7 +212,10 @@ fn two_runs_cannot_share_a_folder() {
         let more = [&flags[..], resume].concat();
         let second = bed.command("shared", IMAGES, &more).output().unwrap();
         assert_eq!(second.status.code(), Some(2), "{}", said(&second));
-        assert_says(&said(&second), &["in use by another run", "--out"]);
+        assert_says(
+            &said(&second),
+            &["in use by another run", "give another folder"],
+        );
     }
     assert!(child.try_wait().unwrap().is_none(), "the first one goes on");
     kill(child);

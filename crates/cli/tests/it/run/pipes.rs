@@ -167,7 +167,7 @@ fn a_run_into_what_is_no_folder_is_refused_and_changes_nothing() {
     for name in ["file", "pipe", "device", "dangling"] {
         let output = bed.command(name, TABLE, &NC).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
-        assert_says(&said(&output), &["is no folder", "--out"]);
+        assert_says(&said(&output), &["is no folder", "a new or empty one"]);
         assert_eq!(said(&output).lines().count(), 1, "{name}");
     }
     assert_eq!(fs::read(bed.path("file")).unwrap(), b"mine");

@@ -184,9 +184,12 @@ fn pairs_that_there_are_not_are_refused_with_the_reason() {
     let none = bed.file("none.nnet", none);
     let subject = [&*none, "--data", "testdata/data_sigmoid.npz"];
     for criterion in ["nc", "kmnc", "ssc"] {
-        let refused = bed.refusal(subject, &["--criterion", criterion]);
+        // Behind a note on what the file says of its inputs.
+        let mut refused = bed.command("refused", subject, &["--criterion", criterion]);
+        let refused = refused.output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
         assert_says(
-            &refused,
+            &said(&refused),
             &["no hidden layer", "safety, lipschitz and requirement files"],
         );
     }
@@ -219,11 +222,14 @@ fn a_folder_that_is_taken_is_left_alone() {
     assert!(run.bytes("suite.npz") == before);
     let (code, message) = start("nothing", &["--criterion", "nc", "--resume"]);
     assert_eq!(code, Some(2), "{message}");
-    assert_says(&message, &["no run to resume", "--resume"]);
+    assert_says(
+        &message,
+        &["no run to resume", "`deepconcolic run` starts one"],
+    );
     assert!(!bed.path("nothing").exists());
     std::fs::create_dir(bed.path("mine")).unwrap();
     bed.file("mine/thesis.tex", "x");
     let (code, message) = start("mine", &nc);
     assert_eq!(code, Some(2), "{message}");
-    assert_says(&message, &["not empty", "--out"]);
+    assert_says(&message, &["not empty", "an empty or new folder"]);
 }
