@@ -38,7 +38,8 @@ pub fn run(shelf: &Shelf, plan: &PixelPlan) -> Result<Vec<Verdict>, BenchError> 
     let places = regions(&prepared.space, &inputs);
     let mut tally = Tally::default();
     for (image, place) in places.iter().enumerate() {
-        tally.image(&prepared, image, place, plan)?;
+        let ended = tally.image(&prepared, image, place, plan)?;
+        println!("image {image}: {ended}");
     }
     tally.print(plan)
 }
@@ -68,18 +69,19 @@ struct Tally {
 }
 
 impl Tally {
+    /// Asks of one image; how it ended.
     fn image(
         &mut self,
         prepared: &Prepared,
         image: usize,
         place: &(Region, Vec<f32>),
         plan: &PixelPlan,
-    ) -> Result<(), BenchError> {
+    ) -> Result<&'static str, BenchError> {
         let start = Instant::now();
         if at_ends(prepared, place) {
             self.found += 1;
             self.at_ends += 1;
-            return Ok(());
+            return Ok("found at an end of a pixel's range");
         }
         let network = prepared.network.as_ref();
         let requirement = prepared.family.requirement(0, image);
@@ -96,8 +98,11 @@ impl Tally {
                 .map_err(|e| BenchError::NoModel(e.to_string()))?;
         self.seconds.push(start.elapsed().as_secs_f64());
         self.nodes.push(spent.load(Ordering::Relaxed));
-        match (excluded, found) {
-            (_, Some(_)) => self.found += 1,
+        Ok(match (excluded, found) {
+            (_, Some(_)) => {
+                self.found += 1;
+                "found"
+            }
             (Some((_, accepted)), None) => {
                 let again = Instant::now();
                 let expectation = Expectation {
@@ -111,10 +116,13 @@ impl Tally {
                 self.bytes
                     .push(accepted.certificate().to_bytes(network).len());
                 self.excluded += 1;
+                "excluded"
             }
-            (None, None) => self.open.push(image),
-        }
-        Ok(())
+            (None, None) => {
+                self.open.push(image);
+                "open"
+            }
+        })
     }
 
     fn print(mut self, plan: &PixelPlan) -> Result<Vec<Verdict>, BenchError> {
