@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What ends a search early. Without limits it ends when the engine has done what it can.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +86,12 @@ impl Budget<'_> {
         }
         let late = self.deadline.is_some_and(|end| Instant::now() >= end);
         late.then_some(StopReason::Deadline)
+    }
+
+    /// The time that is left, where time is limited.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let end = self.deadline?;
+        Some(end.saturating_duration_since(Instant::now()))
     }
 
     /// What a single attempt may take, after so much was spent.

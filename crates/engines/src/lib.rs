@@ -86,3 +86,4 @@ pub use goal::{Goal, Margin, Origin, Reason};
 pub use published::PublishedProgram;
 pub use report::{Found, Report, Witness};
 pub use table::ENGINES;
+pub use walk::ROWS as ROWS_OF_A_STEP;

@@ -161,6 +161,22 @@ impl Observed {
         }
     }
 
+    /// So many of some atoms, in their order: those missed by most, each in units of its scale, or met by least.
+    pub fn furthest<'a>(&self, atoms: impl Iterator<Item = &'a Atom>, maximum: usize) -> Vec<Atom> {
+        let atoms: Vec<&Atom> = atoms.collect();
+        let mut ranked: Vec<usize> = (0..atoms.len()).collect();
+        if atoms.len() > maximum {
+            let values: Vec<f64> = atoms
+                .iter()
+                .map(|atom| (self.value(atom) - atom.margin) / atom.scale)
+                .collect();
+            ranked.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+            ranked.truncate(maximum);
+            ranked.sort_unstable();
+        }
+        ranked.into_iter().map(|a| atoms[a].clone()).collect()
+    }
+
     /// The affine pieces of atoms at the inputs.
     pub fn affine(&self, network: &Network, atoms: &[Atom], effort: &mut Effort) -> Vec<Affine> {
         let each = network.input_elements();

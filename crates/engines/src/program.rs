@@ -113,7 +113,7 @@ impl Program<'_> {
             }
             let step = Step::new(&centre, self.regions, &self.targets(true));
             effort.lp += 1;
-            match solver::nearest(&step.problem, norm, &known) {
+            match solver::nearest(&step.problem, norm, &known, &task.budget) {
                 Solution::Nearest {
                     displacement,
                     multipliers,
@@ -220,10 +220,10 @@ impl Program<'_> {
         let Some(demands) = task.demands(self.reference, now, self.variant) else {
             return Vec::new();
         };
-        let goal = demands.unmet.into_iter().chain(demands.signs);
-        goal.filter(|atom| depth(network, atom) <= self.depth)
-            .map(|atom| (atom, true))
-            .collect()
+        let goal = demands.unmet.iter().chain(&demands.signs);
+        let shallow = goal.filter(|atom| depth(network, atom) <= self.depth);
+        let furthest = now.furthest(shallow, ADDED).into_iter();
+        furthest.map(|atom| (atom, true)).collect()
     }
 
     /// The signs of one layer that are not those of the cell, the most broken first.

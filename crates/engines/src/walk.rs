@@ -20,6 +20,9 @@ const STEPS: usize = 24;
 const DEPTH: f64 = 1.5;
 /// Part of its old cost that a step may leave and still be said to help.
 const HELPED: f64 = 0.95;
+/// Most rows of a step, each the price of a pass: of a neuron among the largest of a layer, as many comparisons are asked for
+/// as the layer has neurons. What is left out is looked at again after the step.
+pub const ROWS: usize = 63;
 /// Steps shorter than this part of the domain are lost in rounding.
 const SHORTEST: f64 = 1e-7;
 
@@ -128,14 +131,8 @@ impl<'a> Walk<'a> {
     /// The nearest point where the linearised network meets what is asked.
     fn propose(&self, effort: &mut Effort) -> Option<Observed> {
         let network = self.task.network;
-        let atoms: Vec<Atom> = self
-            .demands
-            .unmet
-            .iter()
-            .chain(&self.demands.met)
-            .chain(&self.signs)
-            .cloned()
-            .collect();
+        let asked = self.demands.unmet.iter().chain(&self.demands.met);
+        let atoms = self.here.furthest(asked.chain(&self.signs), ROWS);
         let rows = self.here.affine(network, &atoms, effort);
         let targets: Vec<Target<'_>> = atoms
             .iter()
@@ -155,9 +152,9 @@ impl<'a> Walk<'a> {
         let mut step = Step::new(centre, &self.regions, &targets);
         step.keep_near(&here, self.trust);
         let solution = if any {
-            solver::near(&step.problem)
+            solver::near(&step.problem, &self.task.budget)
         } else {
-            solver::nearest(&step.problem, region.norm, &[])
+            solver::nearest(&step.problem, region.norm, &[], &self.task.budget)
         };
         let Solution::Nearest { displacement, .. } = solution else {
             return None;

@@ -104,9 +104,14 @@ impl Memory {
             (network, setting.space),
             &test.input,
             (pair.layer, pair.slot.slot as usize),
+            &limits.budget(None, None),
             &mut effort,
         );
         passes.spend(effort);
+        if made.is_none() && limits.is_over() {
+            // Cut off, it says nothing of the pair, which is tried again when the run goes on.
+            return None;
+        }
         let single = made.into_iter().map(|input| Proposal {
             input,
             root: test.provenance.root,

@@ -3,7 +3,7 @@
 
 use deepconcolic_check::Slot;
 use deepconcolic_criteria::SampleView;
-use deepconcolic_engines::{Effort, Origin, Reason, supporting};
+use deepconcolic_engines::{Effort, Origin, ROWS_OF_A_STEP, Reason, supporting};
 use deepconcolic_language::Inputs;
 use deepconcolic_network::Pass;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ const BATCH: usize = 16;
 /// deep, and its cells are mostly empty.
 const EACH: usize = 160;
 /// Passes that an engine may make beyond the number it is given: rows of one solve and a run.
-const STEP: usize = 64;
+const STEP: usize = ROWS_OF_A_STEP + 1;
 /// Further seeds that a requirement on one input is searched from.
 const MORE_ROOTS: usize = 3;
 /// Seeds run at a time.

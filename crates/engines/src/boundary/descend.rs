@@ -93,7 +93,7 @@ pub(super) fn aim<'c>(
     let centre = [task.region.root.to_vec()];
     let regions = [task.region.clone()];
     let step = Step::new(&centre, &regions, &targets);
-    match solver::nearest(&step.problem, task.region.norm, &[]) {
+    match solver::nearest(&step.problem, task.region.norm, &[], &task.budget) {
         Solution::Nearest { displacement, .. } => Some(step.off_grid(&displacement)),
         _ => None,
     }

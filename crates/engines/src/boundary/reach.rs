@@ -99,7 +99,7 @@ fn stepped(task: &Task<'_>, from: &[f32], way: &Way, rows: &[Affine]) -> Option<
     let centre = [from.to_vec()];
     let regions = [task.region.clone()];
     let step = Step::new(&centre, &regions, &targets);
-    let solution = solver::nearest(&step.problem, task.region.norm, &[]);
+    let solution = solver::nearest(&step.problem, task.region.norm, &[], &task.budget);
     if let Solution::Nearest { displacement, .. } = solution {
         return Some(step.off_grid(&displacement));
     }

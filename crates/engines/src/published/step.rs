@@ -5,7 +5,7 @@ use deepconcolic_network::{Network, Point};
 use deepconcolic_simplex::{Ending, Tableau};
 
 use super::straight::{Reach, Row, Straight, Values};
-use crate::budget::Effort;
+use crate::budget::{Budget, Effort};
 use crate::solver::{self, Problem, Solution};
 
 /// What the published tool asks of a target, and the least change it makes, in units of the domain.
@@ -31,6 +31,7 @@ struct Attempt<'a> {
     values: Values,
     /// Hidden layers before the target's whose active neurons stay active.
     earlier: Vec<usize>,
+    budget: &'a Budget<'a>,
 }
 
 /// A neuron that must stay active, as a row over displacements.
@@ -45,12 +46,13 @@ impl PublishedProgram {
     }
 
     /// The input that the published tool makes of a test for a neuron of a hidden layer, in the file's order; none where its
-    /// program has no solution. Whether the neuron is active there is not looked at.
+    /// program has no solution, or where `budget` interrupts it. Whether the neuron is active there is not looked at.
     pub fn step(
         &self,
         (network, space): (&Network, &SearchSpace),
         test: &[f32],
         (layer, neuron): (usize, usize),
+        budget: &Budget<'_>,
         effort: &mut Effort,
     ) -> Option<Vec<f32>> {
         let point = Point::Pre(layer);
@@ -69,6 +71,7 @@ impl PublishedProgram {
             earlier: (0..layer)
                 .filter(|&layer| straight.reach(place(layer)) == Reach::Straight)
                 .collect(),
+            budget,
         };
         if reach == Reach::Pooled {
             let grows = straight.grows(network, point, neuron);
@@ -170,7 +173,7 @@ impl Attempt<'_> {
             let Solution::Nearest {
                 displacement,
                 multipliers,
-            } = solver::nearest(&problem, norm, &known)
+            } = solver::nearest(&problem, norm, &known, self.budget)
             else {
                 return None;
             };
@@ -207,7 +210,8 @@ impl Attempt<'_> {
         let mut held = Vec::new();
         for _ in 0..SOLVES {
             effort.lp += 1;
-            if tableau.solve() != Ending::Optimal {
+            let stops = || self.budget.interruption().is_some();
+            if tableau.solve_until(&stops) != Ending::Optimal {
                 return None;
             }
             let broken = self.broken(tableau.point(), &mut held);

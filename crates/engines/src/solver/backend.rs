@@ -7,18 +7,26 @@ use clarabel::solver::{
 use deepconcolic_geometry::{ConvexNorm, LinearForm};
 
 use super::{Problem, Solution};
+use crate::budget::Budget;
 
 /// The nearest point in a norm.
 ///
 /// Unknowns are the displacements d, then one size t of all of them where that is made small; for the sum of
 /// sizes the positive and negative parts apart. All conditions are written as `M z <= h`, goal rows first.
-pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm) -> Solution {
+///
+/// The library takes no flag from outside, only the seconds that are left: a cancelled solve runs to its end.
+pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, budget: &Budget<'_>) -> Solution {
+    let left = budget.left();
+    if left.is_some_and(|left| left.is_zero()) {
+        return Solution::Stalled;
+    }
     let form = Form::of(problem, norm.form());
     let columns = form.cost.len();
     let (p, a) = (form.quadratic(), form.matrix());
     let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(form.right.len())];
     let settings = DefaultSettings {
         verbose: false,
+        time_limit: left.map_or(f64::INFINITY, |left| left.as_secs_f64()),
         ..DefaultSettings::default()
     };
     let Ok(mut solver) = DefaultSolver::new(&p, &form.cost, &a, &form.right, &cones, settings)

@@ -13,6 +13,7 @@ use deepconcolic_geometry::ConvexNorm;
 use deepconcolic_simplex::{Ending, Tableau};
 
 use super::{Problem, Solution, quadratic};
+use crate::budget::Budget;
 
 /// Most rows; with more the library is faster.
 const ROWS: usize = 96;
@@ -27,7 +28,12 @@ const SLACK: (f64, f64) = (1e-8, 1e-6);
 const SCALE: f64 = 0.5;
 
 /// The nearest point; `known` are the multipliers of an earlier solution, with fewer rows.
-pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -> Solution {
+pub(super) fn nearest(
+    problem: &Problem,
+    norm: &dyn ConvexNorm,
+    known: &[f64],
+    budget: &Budget<'_>,
+) -> Solution {
     if problem.rows.len() > ROWS {
         return Solution::Stalled;
     }
@@ -44,13 +50,13 @@ pub(super) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -
     let Some(mut cube) = Cube::of(problem, SCALE * least) else {
         return Solution::Stalled;
     };
-    if let Err(otherwise) = cube.shrink() {
+    if let Err(otherwise) = cube.shrink(budget) {
         return otherwise;
     }
     let (half_width, vertex) = cube.point();
     let mut boxed = problem.clone();
     boxed.keep_to(problem, half_width * (1.0 + SLACK.1) + SLACK.0);
-    let displacement = match quadratic::nearest(&boxed) {
+    let displacement = match quadratic::nearest(&boxed, budget) {
         Solution::Nearest { displacement, .. } => displacement,
         // Ends of the room are kept up to rounding.
         _ => vertex
@@ -119,9 +125,12 @@ impl<'a> Cube<'a> {
     }
 
     /// The smallest cube that meets all rows, or what there is instead.
-    fn shrink(&mut self) -> Result<(), Solution> {
+    fn shrink(&mut self, budget: &Budget<'_>) -> Result<(), Solution> {
         for _ in 0..ROUNDS {
-            match self.tableau.solve() {
+            let solved = self
+                .tableau
+                .solve_until(&|| budget.interruption().is_some());
+            match solved {
                 Ending::Optimal => {}
                 Ending::Infeasible(mut proof) => {
                     proof.truncate(self.problem.rows.len());

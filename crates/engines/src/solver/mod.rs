@@ -14,6 +14,8 @@ pub(crate) use problem::{Problem, Row};
 
 use deepconcolic_geometry::{ConvexNorm, LinearForm};
 
+use crate::budget::Budget;
+
 /// What a solver found.
 #[derive(Debug, Clone)]
 pub(crate) enum Solution {
@@ -32,20 +34,25 @@ pub(crate) enum Solution {
 
 /// The nearest point in a norm: a closed form for one row, our own methods for the sum of squares and for one
 /// size of all elements, the LP library for the sum of sizes and where those stall. `known` are the multipliers of an earlier solution with the
-/// first of these rows, if there was one.
-pub(crate) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -> Solution {
+/// first of these rows, if there was one. A solve that `budget` interrupts has stalled.
+pub(crate) fn nearest(
+    problem: &Problem,
+    norm: &dyn ConvexNorm,
+    known: &[f64],
+    budget: &Budget<'_>,
+) -> Solution {
     if problem.rows.len() <= 1 {
         return one_row(problem, norm);
     }
     let own = match norm.form() {
-        LinearForm::Squares => quadratic::nearest(problem),
-        LinearForm::Largest => largest::nearest(problem, norm, known),
+        LinearForm::Squares => quadratic::nearest(problem, budget),
+        LinearForm::Largest => largest::nearest(problem, norm, known, budget),
         LinearForm::Sum => Solution::Stalled,
     };
-    if !matches!(own, Solution::Stalled) {
+    if !matches!(own, Solution::Stalled) || budget.interruption().is_some() {
         return own;
     }
-    let found = backend::nearest(problem, norm);
+    let found = backend::nearest(problem, norm, budget);
     if matches!(found, Solution::Infeasible(_)) && !problem.excludes(&found) {
         return Solution::Stalled;
     }
@@ -54,8 +61,8 @@ pub(crate) fn nearest(problem: &Problem, norm: &dyn ConvexNorm, known: &[f64]) -
 
 /// Some point near the centre: the nearest in L2, which moves the neurons that no row speaks of
 /// the least.
-pub(crate) fn near(problem: &Problem) -> Solution {
-    quadratic::nearest(problem)
+pub(crate) fn near(problem: &Problem, budget: &Budget<'_>) -> Solution {
+    quadratic::nearest(problem, budget)
 }
 
 fn one_row(problem: &Problem, norm: &dyn ConvexNorm) -> Solution {
@@ -85,6 +92,13 @@ mod tests {
     fn norms() -> impl Iterator<Item = &'static dyn ConvexNorm> {
         Norm::ALL.into_iter().filter_map(|norm| norm.convex().ok())
     }
+
+    const UNLIMITED: Budget<'_> = Budget {
+        passes: None,
+        attempt: None,
+        deadline: None,
+        cancel: None,
+    };
 
     /// How exact the library is; of a length near zero it knows the square.
     const LIBRARY: f64 = 1e-4;
@@ -118,13 +132,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn no_method_goes_on_when_time_is_up() {
+        let problem = random(7, 12);
+        let late = Budget {
+            deadline: Some(std::time::Instant::now()),
+            ..UNLIMITED
+        };
+        for norm in norms() {
+            assert!(!matches!(
+                nearest(&problem, norm, &[], &UNLIMITED),
+                Solution::Stalled
+            ));
+            assert!(matches!(
+                nearest(&problem, norm, &[], &late),
+                Solution::Stalled
+            ));
+            assert!(matches!(
+                backend::nearest(&problem, norm, &late),
+                Solution::Stalled
+            ));
+        }
+    }
+
     proptest! {
         #[test]
         fn closed_forms_are_what_the_library_finds(seed: u64) {
             let problem = random(seed, 1);
             for norm in norms() {
-                let ours = distance(&problem, &nearest(&problem, norm, &[]), norm)?;
-                let library = backend::nearest(&problem, norm);
+                let ours = distance(&problem, &nearest(&problem, norm, &[], &UNLIMITED), norm)?;
+                let library = backend::nearest(&problem, norm, &UNLIMITED);
                 let theirs = distance(&problem, &library, norm)?;
                 prop_assert_eq!(ours.is_some(), theirs.is_some());
                 let apart = ours.unwrap_or(0.0) - theirs.unwrap_or(0.0);
@@ -136,15 +173,15 @@ mod tests {
         fn our_methods_find_what_the_library_finds(seed: u64, rows in 2usize..20) {
             let problem = random(seed, rows);
             for norm in norms() {
-                let found = nearest(&problem, norm, &[]);
+                let found = nearest(&problem, norm, &[], &UNLIMITED);
                 if let Solution::Nearest { multipliers, .. } = &found {
-                    let again = nearest(&problem, norm, multipliers);
+                    let again = nearest(&problem, norm, multipliers, &UNLIMITED);
                     let apart = distance(&problem, &again, norm)?.unwrap_or(f64::NAN)
                         - distance(&problem, &found, norm)?.unwrap_or(f64::NAN);
                     prop_assert!(apart.abs() < 1e-5, "with multipliers known: {apart}");
                 }
                 let ours = distance(&problem, &found, norm)?;
-                let theirs = distance(&problem, &backend::nearest(&problem, norm), norm)?;
+                let theirs = distance(&problem, &backend::nearest(&problem, norm, &UNLIMITED), norm)?;
                 prop_assert_eq!(ours.is_some(), theirs.is_some(), "{:?} {:?} {:?}", norm, ours, theirs);
                 let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
                 prop_assert!((ours - theirs).abs() < LIBRARY, "{norm:?} {ours} {theirs}");

@@ -7,6 +7,7 @@
 //! direction proves it.
 
 use super::{Problem, Solution};
+use crate::budget::Budget;
 
 /// Most Newton steps.
 const STEPS: usize = 80;
@@ -17,9 +18,12 @@ const TOLERANCE: f64 = 1e-10;
 /// Keeps the Hessian invertible where every element is at an end of the box.
 const RIDGE: f64 = 1e-11;
 
-pub(super) fn nearest(problem: &Problem) -> Solution {
+pub(super) fn nearest(problem: &Problem, budget: &Budget<'_>) -> Solution {
     let mut dual = Dual::at(problem, vec![0.0; problem.rows.len()]);
     for _ in 0..STEPS {
+        if budget.interruption().is_some() {
+            return Solution::Stalled;
+        }
         if dual.error() < TOLERANCE {
             return Solution::Nearest {
                 displacement: dual.point,

@@ -13,6 +13,7 @@ use crate::budget::Effort;
 use crate::observed::Observed;
 use crate::region::Region;
 use crate::some_witness::some_witness;
+use crate::walk::ROWS;
 
 /// Linearisations.
 const ROUNDS: usize = 8;
@@ -74,9 +75,10 @@ impl Sparse<'_> {
     ) -> Option<(Region<'a>, Vec<f32>)> {
         let demands = self.task.demands(here, here, variant)?;
         let region = self.task.regions(here, &demands)?.pop()?;
-        let rows = here.affine(self.task.network, &demands.unmet, effort);
+        let unmet = here.furthest(demands.unmet.iter(), ROWS);
+        let rows = here.affine(self.task.network, &unmet, effort);
         let mut gradient = vec![0f32; self.root().len()];
-        for (row, atom) in rows.iter().zip(&demands.unmet) {
+        for (row, atom) in rows.iter().zip(&unmet) {
             for (sum, &slope) in gradient.iter_mut().zip(&row.gradient) {
                 *sum += (f64::from(slope) / atom.scale) as f32;
             }
@@ -133,12 +135,8 @@ impl Sparse<'_> {
     /// A witness in the box of the pixels changed so far and of the steepest beside them, at any values.
     pub fn in_box(&self, here: &Observed, variant: usize, effort: &mut Effort) -> Option<Tried> {
         let demands = self.task.demands(here, here, variant)?;
-        let atoms: Vec<_> = demands
-            .unmet
-            .iter()
-            .chain(&demands.signs)
-            .cloned()
-            .collect();
+        let asked = demands.unmet.iter().chain(&demands.signs);
+        let atoms = here.furthest(asked, ROWS);
         let rows = here.affine(self.task.network, &atoms, effort);
         let each = self.root().len();
         let inputs = || here.moving_inputs();

@@ -1,6 +1,6 @@
 //! Steps of the published tool against the program written down from the weights.
 
-use deepconcolic_engines::{Effort, PublishedProgram};
+use deepconcolic_engines::{Budget, Effort, PublishedProgram};
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_testing::Random;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ proptest! {
                     .collect();
                 conditions.push(target);
                 let Ok(least) = distance(&conditions, &at, Norm::LINF) else { continue };
-                let made = program.step((&network, &space), &test, (layer, neuron), &mut Effort::default());
+                let made = program.step((&network, &space), &test, (layer, neuron), &Budget::default(), &mut Effort::default());
                 let Some(least) = least else {
                     prop_assert!(made.is_none());
                     continue;

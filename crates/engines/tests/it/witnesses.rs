@@ -1,7 +1,7 @@
 //! Every witness survives plain execution, whatever the network and the formula.
 
 use deepconcolic_criteria::Objective;
-use deepconcolic_engines::{Budget, Goal, Margin, Origin, Report, named};
+use deepconcolic_engines::{Budget, Goal, Margin, Origin, ROWS_OF_A_STEP, Report, named};
 use deepconcolic_geometry::{Domain, Extent, Norm, Pixels, SearchSpace};
 use deepconcolic_language::{Formula, Input, Inputs, Linear, Relation, Var};
 use deepconcolic_network::{Layer, Network, Pass, Point};
@@ -110,6 +110,51 @@ proptest! {
             }
         }
     }
+}
+
+/// A neuron above all others of its layer is asked for by as many comparisons as there are others, and a step takes rows of a few
+/// of them.
+#[test]
+fn steps_of_formulas_with_hundreds_of_comparisons_take_few_passes() {
+    let sizes = [6, 400, 4];
+    let network = crate::mlp::Mlp::with_sizes(&sizes, 11).network();
+    let root = &start(&network, 5)[..];
+    let space = space(&network, Norm::LINF, 1.0);
+    let u = |neuron| Linear::variable(Var::u(Input::First, 2, neuron));
+    let mut met = 0;
+    for neuron in 0..20 {
+        let above = |other| {
+            let mut difference = u(neuron);
+            difference.add(-1.0, &u(other));
+            Formula::compare(difference, Relation::Ge)
+        };
+        let others = (0..sizes[1]).filter(|&other| other != neuron);
+        let objectives = [Objective::Formula {
+            formula: Formula::And(others.map(above).collect()),
+            inputs: Inputs::One,
+        }];
+        let goal = Goal {
+            network: &network,
+            objectives: &[&objectives],
+            origins: &[Origin::seed(&root)],
+            space: &space,
+            means: &[],
+            margin: Margin::default(),
+            rng_seed: 0,
+        };
+        let budget = Budget {
+            passes: Some(200),
+            ..Budget::default()
+        };
+        let report = named("walk").unwrap().search(&goal, &budget);
+        met += usize::from(report.witness().is_some());
+        assert!(
+            report.effort.passes() <= 200 + ROWS_OF_A_STEP + 4,
+            "{:?}",
+            report.effort
+        );
+    }
+    assert!(met >= 3, "{met} of 20");
 }
 
 /// Small Relu networks have both signs of most first-layer neurons within reach.
