@@ -277,11 +277,13 @@ impl Campaign {
     }
 
     fn measure(&mut self, limits: &Limits<'_>) {
-        /// Seeds run at a time.
+        /// Seeds run at a time, and the part of a portion that they are at most: what they meet is looked up too, which can
+        /// take longer than to run them.
         const BATCH: usize = 64;
+        const PART: usize = 8;
         let seeds = Arc::clone(&self.subject.seeds);
         let seeds: Vec<&[f32]> = seeds.iter().collect();
-        let batch = BATCH.min(portion::passes(&self.subject.network));
+        let batch = BATCH.min((portion::passes(&self.subject.network) / PART).max(1));
         while self.suite.len() < seeds.len() {
             let first = self.suite.len();
             let count = batch.min(limits.left(self.passes)).min(seeds.len() - first);

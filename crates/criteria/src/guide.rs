@@ -5,6 +5,7 @@
 //! this.
 
 use deepconcolic_network::{BitSet, Head, Network, Point, Seed, Trace};
+use rayon::prelude::*;
 
 use super::sections::Sections;
 
@@ -34,7 +35,7 @@ impl Means {
             sum / f64::from(count.max(1))
         };
         Self {
-            layers: Self::points(network).into_iter().map(mean).collect(),
+            layers: Self::points(network).into_par_iter().map(mean).collect(),
         }
     }
 

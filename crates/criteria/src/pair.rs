@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use deepconcolic_geometry::Together;
 use deepconcolic_language::{Inputs, Quantifier, Requirement};
-use deepconcolic_network::{BitSet, Layer, Network, Point, Trace, bits, ones};
+use deepconcolic_network::{BitSet, Cones, Layer, Network, Point, Trace, bits, ones};
 
 use super::criterion::{Family, Group, NO_LAYER, Pairs, Rerun, Setting, Tally};
 use super::guide::Guide;
@@ -44,30 +44,22 @@ struct Block {
 
 impl Block {
     fn new(network: &Network, setting: &Setting<'_>, before: usize, layer: usize) -> Self {
-        let mut place: HashMap<Vec<usize>, usize> = HashMap::new();
-        let mut block = Self {
+        let Cones { sets, of } =
+            network.cones(before, layer, |neuron| setting.selection.has(layer, neuron));
+        let mut starts = Vec::with_capacity(of.len() + 1);
+        starts.push(0);
+        let mut end = 0;
+        starts.extend(of.iter().map(|&cone| {
+            end += sets[cone].len();
+            end
+        }));
+        Self {
             before,
             layer,
-            cones: Vec::new(),
-            cone_of: Vec::new(),
-            starts: vec![0],
-        };
-        for neuron in 0..network.layers()[layer].neurons() {
-            let conditions = if setting.selection.has(layer, neuron) {
-                network.conditions(before, layer, neuron)
-            } else {
-                Vec::new()
-            };
-            let end = block.starts[neuron] + conditions.len();
-            let known = place.len();
-            let cone = *place.entry(conditions).or_insert_with_key(|conditions| {
-                block.cones.push(conditions.as_slice().into());
-                known
-            });
-            block.cone_of.push(cone);
-            block.starts.push(end);
+            cones: sets,
+            cone_of: of,
+            starts,
         }
-        block
     }
 
     fn cone(&self, decision: usize) -> &[usize] {

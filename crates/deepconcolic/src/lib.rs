@@ -61,6 +61,7 @@ mod folder;
 mod gate;
 mod inspect;
 mod job;
+mod least_time;
 mod memory;
 mod merge;
 mod model;

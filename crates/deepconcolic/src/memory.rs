@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// Bits of a requirement in the sets of a run: required, open, uncovered, aimed at, counted, and again in the audit.
 const BITS: u64 = 10;
-/// Bytes of a requirement in the audit: the test that shows it.
+/// Bytes of a requirement in the audit: the test that shows it, or the two.
 const SHOWN: u64 = 4;
 /// Bytes of a row of the table of results, without and with what proofs say.
 const ROW: u64 = 10;
@@ -22,7 +22,7 @@ pub fn needed(family: &dyn Family, proofs: bool) -> u64 {
     let of_group = |(number, group): (usize, &Group)| {
         let is_of_pairs = family.pairs(number).is_some();
         let each = if is_of_pairs {
-            SHOWN
+            2 * SHOWN
         } else {
             SHOWN + ROW + if proofs { PROVEN } else { 0 }
         };

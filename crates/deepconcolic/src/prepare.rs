@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use deepconcolic_campaign::{Choice, Inputs, Limits, Seeds, Strategy, first_seeds, given_seeds};
 use deepconcolic_check::Digest;
-use deepconcolic_criteria::{Decision, Family, Profile, UNSTATED};
+use deepconcolic_criteria::{Decision, Family, Group, Profile, UNSTATED};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::{LoadUntil, Loaded};
 use deepconcolic_geometry::{Domain, SearchSpace};
@@ -24,7 +24,8 @@ use crate::settings::{
     hash_samples, hash_values,
 };
 use crate::{
-    criterion, memory, model, model_inputs, oracle, plan, requirements, samples, two_inputs,
+    criterion, least_time, memory, model, model_inputs, oracle, plan, requirements, samples,
+    two_inputs,
 };
 
 /// What is said of a run whose tests were held to a function of the caller's.
@@ -138,6 +139,8 @@ impl Job {
             .can_search(family.as_ref())
             .map_err(Error::Request)?;
         memory::check(family.as_ref(), self.proofs, self.memory_limit()?)?;
+        let requirements = family.groups().iter().map(Group::slots).sum();
+        least_time::check(requirements, self.budget)?;
         Ok(family)
     }
 

@@ -33,6 +33,7 @@ mod workspace;
 
 pub use bit_set::{BitSet, ones};
 pub use builder::{NetworkBuilder, Tensor};
+pub use cone::Cones;
 pub use forward::{Pass, Trace};
 pub use graft::{Graft, GraftError, Part, graft};
 pub use input_part::InputPart;

@@ -127,13 +127,27 @@ impl StoredTensor {
 impl StoredTensor {
     /// Position in the file's order of an element of the stored tensor.
     pub fn file_index(&self, element: usize) -> usize {
-        if self.order.is_identity() {
-            return element;
+        self.file_indices()(element)
+    }
+
+    /// The same of many elements: what does not depend on them is computed once.
+    pub fn file_indices(&self) -> impl Fn(usize) -> usize + use<> {
+        // An axis: the stride and extent in the stored tensor, the stride in the file's.
+        let mut axes: Vec<[usize; 3]> = Vec::new();
+        if !self.order.is_identity() {
+            let (from, to) = (self.shape.strides(), self.file_shape().strides());
+            let each = self.order.axes().iter().zip(to);
+            axes.extend(each.map(|(&a, stride)| [from[a], self.shape.dims()[a], stride]));
         }
-        let (from, to) = (self.shape.strides(), self.file_shape().strides());
-        let axes = self.order.axes().iter().zip(to);
-        axes.map(|(&a, stride)| element / from[a] % self.shape.dims()[a] * stride)
-            .sum()
+        move |element| {
+            if axes.is_empty() {
+                return element;
+            }
+            let places = axes.iter();
+            places
+                .map(|&[from, extent, to]| element / from % extent * to)
+                .sum()
+        }
     }
 }
 

@@ -341,6 +341,11 @@ pub trait Operator: Evaluate<f32> + Evaluate<f64> + Debug + Send + Sync {
         (0..inputs[input].elements()).collect()
     }
 
+    /// Whether two elements of the output have the same [`Operator::cone`] for a reason that costs nothing to see.
+    fn shares_cone(&self, a: usize, b: usize) -> bool {
+        a == b
+    }
+
     /// For an operator that is affine in its variable inputs: writes which of their elements an output
     /// element is a sum of, with which weights, and says so. An operator states this from what it
     /// stores and never by running itself, so that an analysis of the rows shares no arithmetic with

@@ -36,7 +36,11 @@ impl Controls<'_> {
         let mut drawn = vec![0.0; inputs * self.network.input_elements()];
         random.gather(&(0..inputs).collect::<Vec<_>>(), &mut drawn);
         // Pairs are counted as in the run: of one ball or box.
-        let together = Together::of(space, seeds.values(), &drawn);
+        let together = if self.family.has_pairs() {
+            Together::of(space, seeds.values(), &drawn)
+        } else {
+            Together::any()
+        };
         let families = [self.family];
         let (network, decision) = (self.network, self.decision);
         let measured = measure_within(network, &random, &families, decision, &together, limits);

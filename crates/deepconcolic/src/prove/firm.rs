@@ -30,6 +30,8 @@ impl Work<'_> {
         let pair = Objective::PairOfChanges(pairs.requirement(group, slot));
         let budget = Budget {
             attempt: Some(EACH),
+            deadline: self.stage.deadline,
+            cancel: self.limits.interrupt,
             ..Budget::default()
         };
         let seed = self.stage.seeds.input(found.root);

@@ -397,6 +397,13 @@ impl Operator for Conv {
         cone
     }
 
+    /// Outputs of one pixel and one group look at the same window.
+    fn shares_cone(&self, a: usize, b: usize) -> bool {
+        let outputs = self.output[2];
+        let each = outputs / self.groups;
+        a / outputs == b / outputs && a % outputs / each == b % outputs / each
+    }
+
     fn affine_row(
         &self,
         element: usize,

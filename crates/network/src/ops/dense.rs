@@ -209,6 +209,10 @@ impl Operator for Dense {
         rows.into_iter().flat_map(row).collect()
     }
 
+    fn shares_cone(&self, a: usize, b: usize) -> bool {
+        a / self.outputs == b / self.outputs
+    }
+
     fn nature(&self, _: &[bool]) -> Nature {
         Nature::Affine
     }

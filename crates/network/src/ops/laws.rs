@@ -693,5 +693,12 @@ fn cones_hold_influences(case: &Case<'_>, random: &mut Random) {
             "{:?}: {element}",
             case.op
         );
+        let other = random.below(case.output.elements());
+        for i in case.variable() {
+            let cone = |e| case.op.cone(i, &shapes, &case.output, &[e]);
+            if case.op.shares_cone(element, other) {
+                assert_eq!(cone(element), cone(other), "{:?}: {element}", case.op);
+            }
+        }
     }
 }
