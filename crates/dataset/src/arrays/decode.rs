@@ -1,4 +1,7 @@
 //! From the bytes of an array to values of the type the caller asks for.
+//!
+//! The code for twelve types of a file is large, so there is one copy for each type of the caller, whatever the reader:
+//! readers are asked for thousands of elements at a time, and it costs nothing that they are `dyn`.
 
 use std::fmt;
 use std::io::Read;
@@ -12,20 +15,20 @@ const CHUNK: usize = 8192;
 
 /// Reads exactly `count` elements of `dtype`, in file order, and not a byte more.
 pub(crate) fn read_values<T: Codec>(
-    reader: &mut impl Read,
+    reader: &mut dyn Read,
     dtype: Dtype,
     count: usize,
 ) -> Result<Vec<T>, ArrayError> {
     let mut values = reserve(count)?;
-    read_in_parts(reader, dtype, count, &mut |part| {
+    T::decode(reader, dtype, count, &mut |part| {
         values.extend_from_slice(part);
     })?;
     Ok(values)
 }
 
-/// The same, part by part: for those who need not hold all of them.
-pub(crate) fn read_in_parts<T: Codec>(
-    reader: &mut impl Read,
+/// The same, part by part: what every type's [`Codec::decode`] does.
+pub(super) fn read_in_parts<T: Codec>(
+    reader: &mut dyn Read,
     dtype: Dtype,
     count: usize,
     take: &mut dyn FnMut(&[T]),
@@ -84,14 +87,14 @@ impl fmt::Display for Number {
     }
 }
 
-struct Items<'a, R, T> {
-    reader: &'a mut R,
+struct Items<'a, T> {
+    reader: &'a mut dyn Read,
     count: usize,
     big_endian: bool,
     take: &'a mut dyn FnMut(&[T]),
 }
 
-impl<R: Read, T: Codec> Items<'_, R, T> {
+impl<T: Codec> Items<'_, T> {
     /// Reads chunk by chunk; `number` is what the bytes of an element stand for.
     fn read<const N: usize>(
         &mut self,

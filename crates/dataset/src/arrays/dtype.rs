@@ -4,7 +4,7 @@ use crate::error::{ArrayError, excerpt};
 
 /// A number type, apart from byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scalar {
+pub enum Scalar {
     Bool,
     I8,
     I16,
@@ -33,7 +33,7 @@ impl Scalar {
 
 /// A number type with its byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dtype {
+pub struct Dtype {
     pub scalar: Scalar,
     pub big_endian: bool,
 }

@@ -1,5 +1,11 @@
 //! The element types a caller can read and write, and how file values become them.
 
+use std::io::Read;
+
+use super::Dtype;
+use super::decode::read_in_parts;
+use crate::error::ArrayError;
+
 /// A type that arrays can be read into and written from: `f32`, `f64`, `i64` or `u8`.
 ///
 /// Reading converts from whatever number type the file has. Floats round to the nearest; an integer is
@@ -25,6 +31,28 @@ pub trait Codec: Copy + Send + Sync + 'static {
     fn from_unsigned(value: u64) -> Option<Self>;
     /// From any float of a file.
     fn from_float(value: f64) -> Option<Self>;
+    /// Reads exactly `count` elements of `dtype`, in file order, and hands them over part by part. No default: a function of
+    /// each type is compiled in this crate, once, and not in every crate that reads arrays.
+    fn decode(
+        reader: &mut dyn Read,
+        dtype: Dtype,
+        count: usize,
+        take: &mut dyn FnMut(&[Self]),
+    ) -> Result<(), ArrayError>;
+}
+
+/// The body of [`Codec::decode`].
+macro_rules! decode {
+    () => {
+        fn decode(
+            reader: &mut dyn Read,
+            dtype: Dtype,
+            count: usize,
+            take: &mut dyn FnMut(&[Self]),
+        ) -> Result<(), ArrayError> {
+            read_in_parts(reader, dtype, count, take)
+        }
+    };
 }
 
 /// The integer a float is, if it is one. Beyond 2^53 the neighbours of a float are not all integers'
@@ -54,6 +82,8 @@ impl Codec for f32 {
     fn from_float(value: f64) -> Option<Self> {
         Some(value as f32)
     }
+
+    decode!();
 }
 
 impl Codec for f64 {
@@ -76,6 +106,8 @@ impl Codec for f64 {
     fn from_float(value: f64) -> Option<Self> {
         Some(value)
     }
+
+    decode!();
 }
 
 impl Codec for i64 {
@@ -98,6 +130,8 @@ impl Codec for i64 {
     fn from_float(value: f64) -> Option<Self> {
         exact_integer(value)
     }
+
+    decode!();
 }
 
 impl Codec for u8 {
@@ -120,6 +154,8 @@ impl Codec for u8 {
     fn from_float(value: f64) -> Option<Self> {
         exact_integer(value)?.try_into().ok()
     }
+
+    decode!();
 }
 
 #[cfg(test)]

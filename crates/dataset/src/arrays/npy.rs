@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::decode::{fortran_to_c, read_in_parts, read_values};
+use super::decode::{fortran_to_c, read_values};
 use super::{Codec, Element, Header};
 use crate::error::{ArrayError, DatasetError};
 use crate::shape::Shape;
@@ -65,7 +65,7 @@ impl<R: Read> ArraySource<R> {
         take: &mut dyn FnMut(&[T]),
     ) -> Result<usize, ArrayError> {
         let count = self.header.count_within(self.available)?;
-        read_in_parts(&mut self.reader, self.header.dtype, count, take)?;
+        T::decode(&mut self.reader, self.header.dtype, count, take)?;
         expect_end(&mut self.reader, &self.header.shape)?;
         Ok(count)
     }

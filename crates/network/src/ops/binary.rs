@@ -212,14 +212,7 @@ impl<P: Pairwise, T: Scalar> Evaluate<T> for Binary<P> {
             let cotangent = &cotangent[row * each..(row + 1) * each];
             let result = &mut result[row * size..(row + 1) * size];
             if let PhaseRow::Signs(bits) = phase {
-                broadcast.collect(input, result, |o, _, _| {
-                    let first = bits[o / 64] >> (o % 64) & 1 == 1;
-                    if first == (input == 0) {
-                        cotangent[o]
-                    } else {
-                        T::ZERO
-                    }
-                });
+                pull_taken(&broadcast, bits, input, cotangent, result);
             } else {
                 let [x, y] = known(call, phase);
                 broadcast.collect(input, result, |o, i, j| {
@@ -288,6 +281,25 @@ impl<P: Pairwise> Binary<P> {
 
 fn operands<'a, T>(inputs: &'a [Operand<'a, T>]) -> [&'a Operand<'a, T>; 2] {
     [&inputs[0], &inputs[1]]
+}
+
+/// Cotangents behind outputs that took one of the operands. It knows of no pair, so that one copy serves all.
+#[inline(never)]
+fn pull_taken<T: Scalar>(
+    broadcast: &Broadcast,
+    bits: &[u64],
+    input: usize,
+    cotangent: &[T],
+    result: &mut [T],
+) {
+    broadcast.collect(input, result, |o, _, _| {
+        let first = bits[o / 64] >> (o % 64) & 1 == 1;
+        if first == (input == 0) {
+            cotangent[o]
+        } else {
+            T::ZERO
+        }
+    });
 }
 
 /// The numbers of the variable operands, the first before the second.

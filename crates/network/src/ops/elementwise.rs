@@ -4,8 +4,8 @@ use super::curve::{Curve, only_kink};
 use super::envelope;
 use crate::bits;
 use crate::operator::{
-    Backward, Batch, Boxes, Evaluate, Nature, Operator, Phase, PhaseRow, Relaxation, Reordered,
-    Scratch, shape_of_one,
+    Backward, Batch, Boxes, Evaluate, Nature, Operand, Operator, Phase, PhaseRow, Relaxation,
+    Reordered, Scratch, shape_of_one,
 };
 use crate::plain::{AffineRow, StraightPart};
 use crate::{Head, Order, Scalar, Shape, vectorised};
@@ -117,8 +117,7 @@ impl<C: Curve, T: Scalar> Evaluate<T> for Elementwise<C> {
             return Phase::Fixed;
         }
         if let Some(kink) = only_kink(&self.curve) {
-            let kink = T::of(kink);
-            return Phase::signs(batch.samples, input, |x| x >= kink);
+            return reaching(batch.samples, input, T::of(kink));
         }
         let slope = |x: &T| T::of(self.curve.slope(x.f64()));
         let values = (0..batch.samples).flat_map(|s| input.sample(s).iter().map(slope));
@@ -141,7 +140,23 @@ impl<C: Curve, T: Scalar> Evaluate<T> for Elementwise<C> {
             .chunks_exact(each)
             .zip(result.chunks_exact_mut(each));
         for ((cotangent, result), phase) in rows.zip(call.phases) {
-            pull(&self.curve, phase, cotangent, result);
+            match *phase {
+                PhaseRow::Signs(bits) => {
+                    let kink = only_kink(&self.curve).unwrap_or(0.0);
+                    let slope = |at| T::of(self.curve.slope(at));
+                    through_gate(
+                        bits,
+                        slope(kink),
+                        slope(kink.next_down()),
+                        cotangent,
+                        result,
+                    );
+                }
+                PhaseRow::Values(slopes) => by_slopes(slopes, cotangent, result),
+                PhaseRow::Fixed | PhaseRow::Choice(_) => {
+                    by_slope(T::of(self.curve.slope(0.0)), cotangent, result);
+                }
+            }
         }
     }
 
@@ -191,34 +206,35 @@ fn apply<C: Curve, T: Scalar>(curve: &C, input: &[T], output: &mut [T]) {
     );
 }
 
-fn pull<C: Curve, T: Scalar>(
-    curve: &C,
-    phase: &PhaseRow<'_, T>,
-    cotangent: &[T],
-    result: &mut [T],
-) {
-    match *phase {
-        PhaseRow::Signs(bits) => {
-            let kink = only_kink(curve).unwrap_or(0.0);
-            let on = T::of(curve.slope(kink));
-            let off = T::of(curve.slope(kink.next_down()));
-            if on == T::ONE && off == T::ZERO {
-                // No product, so that infinite cotangents do not become NaN behind a closed gate.
-                bits::select(bits, cotangent, result, |c| c, |_| T::ZERO);
-            } else {
-                bits::select(bits, cotangent, result, |c| c * on, |c| c * off);
-            }
-        }
-        PhaseRow::Values(slopes) => {
-            for ((r, &c), &slope) in result.iter_mut().zip(cotangent).zip(slopes) {
-                *r = c * slope;
-            }
-        }
-        PhaseRow::Fixed | PhaseRow::Choice(_) => {
-            let slope = T::of(curve.slope(0.0));
-            for (r, &c) in result.iter_mut().zip(cotangent) {
-                *r = c * slope;
-            }
-        }
+/// Whether each element reaches the kink. This and what follows know of no curve, so that one copy serves all.
+#[inline(never)]
+fn reaching<T: Scalar>(samples: usize, input: &Operand<'_, T>, kink: T) -> Phase<T> {
+    Phase::signs(samples, input, |x| x >= kink)
+}
+
+/// Cotangents behind units with one kink, that are `on` or `off`.
+#[inline(never)]
+fn through_gate<T: Scalar>(bits: &[u64], on: T, off: T, cotangent: &[T], result: &mut [T]) {
+    if on == T::ONE && off == T::ZERO {
+        // No product, so that infinite cotangents do not become NaN behind a closed gate.
+        bits::select(bits, cotangent, result, |c| c, |_| T::ZERO);
+    } else {
+        bits::select(bits, cotangent, result, |c| c * on, |c| c * off);
+    }
+}
+
+/// Cotangents behind units with a slope each.
+#[inline(never)]
+fn by_slopes<T: Scalar>(slopes: &[T], cotangent: &[T], result: &mut [T]) {
+    for ((r, &c), &slope) in result.iter_mut().zip(cotangent).zip(slopes) {
+        *r = c * slope;
+    }
+}
+
+/// Cotangents behind units with one slope.
+#[inline(never)]
+fn by_slope<T: Scalar>(slope: T, cotangent: &[T], result: &mut [T]) {
+    for (r, &c) in result.iter_mut().zip(cotangent) {
+        *r = c * slope;
     }
 }
