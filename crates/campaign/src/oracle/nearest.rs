@@ -407,7 +407,8 @@ mod tests {
         for seed in 0..40 {
             let mut random = Random::new(seed);
             let elements = [1, 33, 96][random.below(3)];
-            let rows = references(&mut random, elements, [3, 256][random.below(2)]);
+            let levels = [3, 256][random.below(2)];
+            let rows = references(&mut random, elements, levels);
             let roots = [0; 3].map(|_| random.below(rows.0.len()));
             let reach = [0.0, 0.02, 0.4][random.below(3)];
             let mut tests = Vec::new();
