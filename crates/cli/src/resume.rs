@@ -52,6 +52,7 @@ impl Resume {
             max_executions: self.max_executions,
             model: self.model.clone(),
             minimise: self.minimise,
+            filter: None,
             on_damage: if self.accept_loss {
                 OnDamage::Drop
             } else {

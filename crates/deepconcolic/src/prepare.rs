@@ -28,10 +28,6 @@ use crate::{
     two_inputs,
 };
 
-/// What is said of a run whose tests were held to a function of the caller's.
-const FILTERED: &str = "only inputs that a function of the caller's allows became tests; `check` cannot repeat that, and proofs are \
-     about all inputs of the region";
-
 /// What a job works on, read and checked.
 pub struct Prepared {
     /// The fingerprint of the model.
@@ -185,7 +181,7 @@ impl Job {
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
         let features = self.features(&data, &network, &choice.seeds, &domain)?;
-        notes.extend(self.wrong_seeds(&choice).into_iter().chain(self.filtered()));
+        notes.extend(self.wrong_seeds(&choice));
         let needs_profile = criteria.iter().flatten().any(|c| c.needs_profile());
         let profile = self.profile(needs_profile, &data, &network, preparing)?;
         let profile_samples = profile.as_ref().and_then(|profile| profile.cut);
@@ -214,6 +210,7 @@ impl Job {
             quantise: self.grid()?,
             features,
             validity: self.least_similarity()?,
+            filtered: self.filter.is_some(),
             strategy: self.strategy.clone(),
             proofs: self.proofs,
             rng_seed: self.rng_seed,
@@ -228,6 +225,7 @@ impl Job {
             decision: decision.rule(),
             means: means.layers().to_vec(),
         };
+        notes.extend(settings.filter_note());
         let space = plan::search_space(&settings, &network, domain, boxes)?;
         let subject = (&network, &decision);
         let family = self.family(&settings, subject, &choice.seeds, &space, profile.as_ref())?;
@@ -336,11 +334,6 @@ impl Job {
             },
         };
         profile_file::find(given, &self.data, data, network, &extent).map(Some)
-    }
-
-    /// That tests are held to a function of the caller's, if they are.
-    fn filtered(&self) -> Option<String> {
-        self.filter.as_ref().map(|_| FILTERED.to_owned())
     }
 
     /// Seeds that were asked for although the network gets them wrong.

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{
-    Campaign, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
+    Campaign, Filter, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
 };
 use deepconcolic_criteria::Means;
 use deepconcolic_record::{
@@ -132,6 +132,8 @@ pub struct Resumption {
     pub model: Option<PathBuf>,
     /// Also look for what is nearest; a run that did so goes on doing so.
     pub minimise: bool,
+    /// What tests are held to besides, as those of the run were: no folder keeps a function.
+    pub filter: Option<Filter>,
     /// What to do where the journal is damaged.
     pub on_damage: OnDamage,
     /// What the run must come to.
@@ -147,9 +149,28 @@ impl Default for Resumption {
             max_executions: None,
             model: None,
             minimise: false,
+            filter: None,
             on_damage: OnDamage::Refuse,
             gates: Gates::default(),
             command: Vec::new(),
+        }
+    }
+}
+
+impl Resumption {
+    /// Refuses to go on without the filter of the run, or with one that its tests so far were not held to.
+    fn fit_filter(&self, settings: &Settings, folder: &Path) -> Result<(), Error> {
+        let folder = folder.display();
+        match (settings.filtered, self.filter.is_some()) {
+            (true, false) => Err(Error::Request(format!(
+                "{folder}: its tests were held to a function of the caller's, which no folder keeps, and from now on all inputs \
+                 might be tests; go on from the program that has the function, in Python with run(..., out=folder, resume=True, \
+                 validity=...), in Rust with Resumption::filter"
+            ))),
+            (false, true) => Err(Error::Request(format!(
+                "{folder}: its tests so far were held to no function; go on without one, or begin a run of its own"
+            ))),
+            _ => Ok(()),
         }
     }
 }
@@ -213,6 +234,7 @@ impl Session {
             let path = folder.join("journal");
             Error::from(ArchiveError::Damaged { path, detail })
         })?;
+        more.fit_filter(&settings, folder)?;
         let settings = kept::fetched(settings, folder);
         let job = Job {
             model: settings.model.clone(),
@@ -221,6 +243,7 @@ impl Session {
             budget: more.budget.map(|seconds| before + seconds),
             max_executions: more.max_executions,
             minimise: more.minimise || folder.join(NEAREST).exists(),
+            filter: more.filter.clone(),
             gates: more.gates.clone(),
             command: more.command.clone(),
             ..Job::default()

@@ -23,6 +23,10 @@ use crate::model_inputs;
 use crate::oracle;
 use crate::plan;
 
+/// What is said of a run whose tests were held to a function of the caller's.
+const FILTERED: &str = "only inputs that a function of the caller's allows became tests; `check` cannot repeat that, and proofs are \
+     about all inputs of the region";
+
 /// A requirement file: what errors call it, and what it says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequirementText {
@@ -478,6 +482,9 @@ pub struct Settings {
     /// Least similarity to the root.
     #[serde(serialize_with = "finite::option")]
     pub validity: Option<f64>,
+    /// Whether tests are held to a function of the caller's, which no file keeps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub filtered: bool,
     /// Which stages work.
     pub strategy: String,
     /// Whether what is left open is tried for infeasibility.
@@ -518,6 +525,11 @@ pub struct Settings {
 impl Settings {
     /// The version of the record written here.
     pub const FORMAT: u32 = 2;
+
+    /// What is said of a run whose tests were held to a function of the caller's.
+    pub fn filter_note(&self) -> Option<String> {
+        self.filtered.then(|| FILTERED.to_owned())
+    }
 
     /// The domain as people read it, with the features that are not free in it.
     pub fn domain_in_words(&self) -> String {

@@ -5,20 +5,24 @@ They start a Ray of their own on loopback, with token authentication, and have a
 
 from __future__ import annotations
 
+import http.server
+import importlib
 import os
 import secrets
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import deepconcolic as dc
-from deepconcolic.cluster import Journal, shards
+from deepconcolic.cluster import Journal, driver, shards
 
 SWITCH = "DEEPCONCOLIC_RAY_TESTS"
 on_ray = pytest.mark.skipif(not os.environ.get(SWITCH), reason=f"set {SWITCH}=1 to start a Ray on this machine")
@@ -155,6 +159,52 @@ def test_a_worker_with_another_version_is_refused(cluster, demo, x, y, tmp_path,
     monkeypatch.setattr(shards, "__version__", "0.0.9")
     with pytest.raises(dc.ClusterError, match="deepconcolic .* and the driver has 0.0.9.*same version"):
         dc.run(demo / "fashion_cnn.onnx", x, y, cluster="ray", address=cluster, shards=2, out=tmp_path / "run", **OPTIONS)
+
+
+@on_ray
+def test_a_worker_that_lacks_the_package_is_named_with_the_way_out(cluster, tmp_path, monkeypatch):
+    # A module that only the driver can import, as the package is where a worker has none.
+    (tmp_path / "deepconcolic_of_the_driver.py").write_text("def work(given, options, number, count):\n    return {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    work = importlib.import_module("deepconcolic_of_the_driver").work
+    task = driver.Task(work, {}, {}, 1, 1)
+    ray = driver.connect(cluster)
+    monkeypatch.chdir("/")
+    with pytest.raises(dc.ClusterError, match=f"shard 1: a worker has no deepconcolic.*install {dc.__version__}"):
+        driver.collect(ray, task, [1], 1, lambda number, files: None)
+
+
+@on_ray
+def test_a_wrong_token_is_said_in_bounded_time(cluster):
+    script = f"import deepconcolic.cluster.driver as driver; driver.connect({cluster!r})"
+    begun = time.monotonic()
+    environment = {**os.environ, "RAY_AUTH_TOKEN": secrets.token_hex(16)}
+    asked = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300)
+    assert asked.returncode != 0 and "ClusterError: Ray does not answer" in asked.stderr, asked.stderr
+    assert "RAY_AUTH_TOKEN" in asked.stderr and time.monotonic() - begun < 120
+
+
+class Silent(socketserver.BaseRequestHandler):
+    def handle(self):
+        while self.request.recv(1000):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [(http.server.SimpleHTTPRequestHandler, "another service is there"), (Silent, "nothing in 0.5 s")],
+)
+def test_another_service_at_the_address_is_said_at_once(demo, x, y, tmp_path, monkeypatch, handler, words):
+    pytest.importorskip("ray")
+    monkeypatch.setattr(driver, "_PATIENCE", 0.5)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_address[1]}"
+        begun = time.monotonic()
+        with pytest.raises(dc.ClusterError, match=f"no Ray answers at {address} .{words}.*port 6379"):
+            dc.run(demo / "fashion_cnn.onnx", x, y, cluster="ray", address=address, out=tmp_path / "run")
+        assert time.monotonic() - begun < 60
+        server.shutdown()
 
 
 def test_an_address_that_does_not_answer_is_said_at_once(demo, x, y, tmp_path):

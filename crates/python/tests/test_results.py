@@ -154,13 +154,15 @@ def test_a_run_that_goes_on_asks_its_oracle_about_new_tests(model, x, y, tmp_pat
     assert np.array_equal(again.adversarial_rows, found.adversarial_rows)
 
 
-def test_a_run_that_goes_on_without_its_filter_says_so_and_can_have_it_again(model, x, y, tmp_path):
+def test_a_run_goes_on_with_its_filter_alone(model, x, y, tmp_path):
     def dark(inputs):
         return inputs.mean(axis=(1, 2, 3)) < 0.5
 
     options = {**SHORT, "max_executions": 100, "out": tmp_path / "run"}
     found = dc.run(model, x, y, **options, validity=dark)
-    with pytest.warns(UserWarning, match="validity=, which no folder keeps"):
+    with pytest.raises(dc.UsageError, match="held to a function .* validity="):
         found.resume(budget=None, max_executions=110)
+    with pytest.raises(dc.FolderError, match="filtered: true"):
+        dc.run(model, x, y, **options, resume=True)
     again = dc.run(model, x, y, **{**options, "max_executions": 400}, validity=dark, resume=True)
     assert dark(again.suite.x[~again.suite.seeds]).all()

@@ -1,7 +1,11 @@
 //! The reference nearest to each of many tests: exactly what comparing all pairs would give.
 //!
 //! References stream past in blocks, each compared with all tests. A cheap screen drops almost all pairs
-//! after a few elements; the distance itself decides about the others.
+//! after a few elements; the distance itself decides about the others. Tests that begin at the same reference are
+//! screened together first: no way round is shorter, so that what is far from that reference is far from all of them.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use deepconcolic_geometry::{InputSpace, LANES, Lanes, Norm, Screen, Sight};
 use rayon::prelude::*;
@@ -14,6 +18,8 @@ const SAMPLE: usize = 256;
 const TEST_BYTES: usize = 32 << 20;
 /// Blocks of references that are worth a task of their own.
 const LEAST_BLOCKS: usize = 64;
+/// More than distances are off by rounding, for their sum.
+const SLACK: f64 = 1e-9;
 
 /// The nearest reference of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +85,7 @@ pub fn nearest(
         elements,
         screen: Screen::new(norm, units, elements),
     };
-    let (mean, variance) = search.moments();
+    let moments = search.moments();
     let at_once = (TEST_BYTES / Sight::bytes(elements)).max(1);
     tests
         .chunks(at_once * elements)
@@ -90,11 +96,11 @@ pub fn nearest(
                 .zip(hints)
                 .map(|(input, &hint)| Test {
                     input,
-                    sight: search.screen.sight(input, &mean, &variance),
                     start: search.start(input, hint),
+                    sight: OnceLock::new(),
                 })
                 .collect();
-            search.run(&tests)
+            search.run(&tests, &moments)
         })
         .collect()
 }
@@ -108,25 +114,39 @@ struct Search<'a> {
     screen: Screen,
 }
 
+/// Mean and variance of each element over some references.
+struct Moments {
+    mean: Vec<f32>,
+    variance: Vec<f32>,
+}
+
 /// A test, and where its search begins.
 struct Test<'a> {
     input: &'a [f32],
-    sight: Sight,
     start: Nearest,
+    /// Made when it is looked from: most tests are never compared with any but their start.
+    sight: OnceLock<Sight>,
+}
+
+/// Tests that begin at the same reference.
+struct Group {
+    /// Their places among all tests.
+    places: Vec<usize>,
+    /// From that reference, as far as what is nearest to any of them can be; none for one test.
+    sight: Option<Sight>,
 }
 
 /// What a task has found so far, and the block of references it is at.
 struct Task {
     found: Vec<Nearest>,
-    sights: Vec<Sight>,
+    sights: Vec<Option<Sight>>,
     numbers: Vec<usize>,
     rows: Vec<f32>,
     columns: Vec<Lanes>,
 }
 
 impl Search<'_> {
-    /// Mean and variance of each element over some references.
-    fn moments(&self) -> (Vec<f32>, Vec<f32>) {
+    fn moments(&self) -> Moments {
         let count = self.references.len().min(SAMPLE);
         let (mut sums, mut squares) = (vec![0.0; self.elements], vec![0.0; self.elements]);
         let mut row = vec![0.0; self.elements];
@@ -141,10 +161,45 @@ impl Search<'_> {
         let count = count as f64;
         let variance =
             |(sum, square): (&f64, &f64)| (square / count - (sum / count).powi(2)) as f32;
-        (
-            sums.iter().map(|sum| (sum / count) as f32).collect(),
-            sums.iter().zip(&squares).map(variance).collect(),
-        )
+        Moments {
+            mean: sums.iter().map(|sum| (sum / count) as f32).collect(),
+            variance: sums.iter().zip(&squares).map(variance).collect(),
+        }
+    }
+
+    fn sight(&self, input: &[f32], moments: &Moments) -> Sight {
+        self.screen.sight(input, &moments.mean, &moments.variance)
+    }
+
+    /// The tests by where they begin.
+    fn groups(&self, tests: &[Test], moments: &Moments) -> Vec<Group> {
+        let mut starts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut groups = Vec::new();
+        for (place, test) in tests.iter().enumerate() {
+            if test.input.iter().all(|x| x.is_finite()) {
+                let start = starts.entry(test.start.reference);
+                start.or_default().push(place);
+            } else {
+                // There may be a shorter way round through what is no number.
+                let (places, sight) = (vec![place], None);
+                groups.push(Group { places, sight });
+            }
+        }
+        let starts: Vec<(usize, Vec<usize>)> = starts.into_iter().collect();
+        groups.par_extend(starts.into_par_iter().map(|(reference, places)| {
+            let sight = (places.len() > 1).then(|| {
+                let far = places.iter().map(|&place| tests[place].start.distance);
+                // As far again as the test that is farthest off.
+                let reach = 2.0 * far.fold(0.0, f64::max) * (1.0 + SLACK);
+                let mut row = vec![0.0; self.elements];
+                self.references.gather(&[reference], &mut row);
+                let mut sight = self.sight(&row, moments);
+                self.screen.aim(&mut sight, reach, true);
+                sight
+            });
+            Group { places, sight }
+        }));
+        groups
     }
 
     fn start(&self, input: &[f32], hint: Option<usize>) -> Nearest {
@@ -159,11 +214,12 @@ impl Search<'_> {
         Nearest::of(number, self.norm.distance(input, row, self.units))
     }
 
-    fn run(&self, tests: &[Test]) -> Vec<Nearest> {
+    fn run(&self, tests: &[Test], moments: &Moments) -> Vec<Nearest> {
+        let groups = self.groups(tests, moments);
         let starts = || tests.iter().map(|test| test.start).collect::<Vec<_>>();
         let task = || Task {
             found: starts(),
-            sights: tests.iter().map(|test| test.sight.clone()).collect(),
+            sights: vec![None; tests.len()],
             numbers: vec![0; LANES],
             rows: vec![0.0; LANES * self.elements],
             columns: vec![[0.0; LANES]; self.elements],
@@ -173,8 +229,13 @@ impl Search<'_> {
             .with_min_len(LEAST_BLOCKS)
             .fold(task, |mut task, block| {
                 self.read(block * LANES, &mut task);
-                for (place, test) in tests.iter().enumerate() {
-                    self.improve(test, place, &mut task);
+                for group in &groups {
+                    let sight = group.sight.as_ref();
+                    if sight.is_none_or(|s| self.screen.left(&task.columns, s).is_some()) {
+                        for &place in &group.places {
+                            self.improve(&tests[place], place, &mut task, moments);
+                        }
+                    }
                 }
                 task
             })
@@ -200,9 +261,12 @@ impl Search<'_> {
     }
 
     /// Looks for a nearer reference in the block.
-    fn improve(&self, test: &Test, place: usize, task: &mut Task) {
+    fn improve(&self, test: &Test, place: usize, task: &mut Task, moments: &Moments) {
         let best = &mut task.found[place];
-        let sight = &mut task.sights[place];
+        let sight = task.sights[place].get_or_insert_with(|| {
+            let made = || self.sight(test.input, moments);
+            test.sight.get_or_init(made).clone()
+        });
         // Of references that are as near the first wins: ties matter only until it is past.
         let ties = task.numbers[0] < best.reference;
         self.screen.aim(sight, best.distance, ties);
@@ -339,6 +403,37 @@ mod tests {
     }
 
     #[test]
+    fn tests_about_the_same_references_are_told_apart() {
+        for seed in 0..40 {
+            let mut random = Random::new(seed);
+            let elements = [1, 33, 96][random.below(3)];
+            let levels = [3, 256][random.below(2)];
+            let rows = references(&mut random, elements, levels);
+            let roots = [0; 3].map(|_| random.below(rows.0.len()));
+            let reach = [0.0, 0.02, 0.4][random.below(3)];
+            let mut tests = Vec::new();
+            let mut hints = Vec::new();
+            for _ in 0..30 {
+                let root = roots[random.below(3)];
+                hints.push(Some(root));
+                let mut moved = |&x: &f32| x + random.between(-reach, reach) as f32;
+                tests.extend(rows.0[root].iter().map(&mut moved));
+                // One that is no number, among others.
+                if random.below(20) == 0 {
+                    tests.pop();
+                    tests.push(f32::NAN);
+                }
+            }
+            let units = InputSpace::default();
+            for norm in Norm::ALL {
+                let found = nearest(&rows, &tests, norm, &units, &hints);
+                let expected = by_brute_force(&rows, &tests, norm, &units);
+                assert_eq!(found, expected, "seed {seed}, {norm}, reach {reach}");
+            }
+        }
+    }
+
+    #[test]
     fn numbers_at_the_ends_of_single_precision_are_no_trap() {
         let ends = [0.0, 1e-45, -1e-40, 3e38, -3e38, 1e-20, 1e20, f32::NAN];
         let mut random = Random::new(5);
@@ -356,9 +451,11 @@ mod tests {
                 ..InputSpace::default()
             };
             for norm in Norm::ALL {
-                let found = nearest(&rows, &tests, norm, &units, &[None; 30]);
                 let expected = by_brute_force(&rows, &tests, norm, &units);
-                assert_eq!(found, expected, "{norm}, {:?}", units.widths);
+                for hints in [[None; 30], [Some(7); 30]] {
+                    let found = nearest(&rows, &tests, norm, &units, &hints);
+                    assert_eq!(found, expected, "{norm}, {:?}", units.widths);
+                }
             }
         }
     }

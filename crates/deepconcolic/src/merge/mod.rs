@@ -7,6 +7,7 @@ mod parts;
 mod same_job;
 mod saved;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::prepare::Prepared;
 use crate::prove::Proven;
 use crate::session::{Listener, Stopwatch};
 pub use certificates::{Content, JoinedCertificate, rejected};
-use parts::Worker;
+use parts::{Joined, Worker};
 
 /// Most names of requirements in a message.
 const NAMED: usize = 5;
@@ -62,11 +63,11 @@ impl Merge {
         let mut campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &limits)
             .map_err(Error::Request)?;
         let measured = campaign.passes();
-        let mut entries = Vec::new();
-        for worker in &workers {
-            entries.extend(worker.join(&mut campaign, &prepared)?);
-        }
-        let certificates = if parts::need_certificates(&workers, &prepared, &campaign)? {
+        let joined: Vec<Joined> = workers
+            .iter()
+            .map(|worker| worker.join(&mut campaign, &prepared))
+            .collect::<Result<_, Error>>()?;
+        let certificates = if parts::need_certificates(&joined, &prepared, &campaign) {
             certificates::joined(&workers, &prepared.network)?
         } else {
             Vec::new()
@@ -74,9 +75,10 @@ impl Merge {
         let mut proven = Proven::joined(&prepared, &certificates)?;
         agree(prepared.family.as_ref(), &campaign, &proven)?;
         let mut passes = Passes::default();
-        for worker in &workers {
-            worker.is_borne_out(&prepared, &campaign, &proven)?;
-            proven.take_bounds(worker.bounds(&prepared)?);
+        let infeasible: BTreeSet<Slot> = proven.infeasible().collect();
+        for (worker, joined) in workers.iter().zip(&joined) {
+            worker.is_borne_out(joined, prepared.family.as_ref(), &campaign, &infeasible)?;
+            proven.take_bounds(&joined.bounds);
             let (done, nodes) = worker.work(measured);
             passes += done;
             proven.nodes += nodes;
@@ -91,7 +93,8 @@ impl Merge {
         proven.notes = parts::notes(&workers, &prepared);
         let fragile = fragile(prepared.family.as_ref(), &campaign, &proven);
         proven.notes.extend(fragile);
-        let folder = write(&self.out, &workers[0], &prepared, &entries, &certificates)?;
+        let steps = joined.iter().flat_map(|part| &part.entries);
+        let folder = write(&self.out, &workers[0], &prepared, steps, &certificates)?;
         watch.lap(|times| &mut times.measure);
         let judgements = prepared.judge(campaign.suite().tests())?;
         watch.lap(|times| &mut times.oracle);
@@ -160,11 +163,11 @@ fn fragile(family: &dyn Family, campaign: &Campaign, proven: &Proven) -> Option<
 }
 
 /// The folder with everything that a run writes before its end.
-fn write(
+fn write<'a>(
     out: &Path,
     first: &Worker,
     prepared: &Prepared,
-    entries: &[JournalEntry],
+    entries: impl Iterator<Item = &'a JournalEntry>,
     certificates: &[JoinedCertificate<'_>],
 ) -> Result<RunFolder, Error> {
     let settings = serde_json::to_value(&prepared.settings).map_err(Error::json)?;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use deepconcolic_campaign::{
-    AddedPair, Campaign, Passes, Round, Seeds, Stage, Stop, TestId, TestRef,
+    Added, AddedPair, Campaign, Passes, Round, Stage, Stop, TestId, TestRef,
 };
 use deepconcolic_check::{Digest, Slot};
-use deepconcolic_criteria::{Group, Partition};
+use deepconcolic_criteria::{Family, Group, Partition};
 use deepconcolic_record::{JournalEntry, Part, RequirementTable, State, SuiteTable, Times};
 
 use super::entry;
@@ -23,6 +23,17 @@ pub struct Worker {
     pub part: Part,
     pub settings: Settings,
     identity: Digest,
+}
+
+/// What is left of a part once its tests are in a campaign.
+#[derive(Default)]
+pub struct Joined {
+    /// Steps for the journal.
+    pub entries: Vec<JournalEntry>,
+    /// What it calls infeasible.
+    infeasible: Vec<Slot>,
+    /// Bounds that it has; nobody can check them, here or there.
+    pub bounds: Vec<(Slot, f32)>,
 }
 
 /// Opens folders, in an order that is theirs. One that holds the same work as another is left out.
@@ -64,12 +75,8 @@ impl Worker {
         ))
     }
 
-    /// Takes its tests into a campaign. Returns the steps for the journal.
-    pub fn join(
-        &self,
-        campaign: &mut Campaign,
-        prepared: &Prepared,
-    ) -> Result<Vec<JournalEntry>, Error> {
+    /// Takes its tests into a campaign, which must then meet what its table calls covered.
+    pub fn join(&self, campaign: &mut Campaign, prepared: &Prepared) -> Result<Joined, Error> {
         let mut entries = Vec::new();
         // Time of steps that bring nothing is that of the next that does.
         let mut seconds = 0.0;
@@ -84,44 +91,77 @@ impl Worker {
                 entries.push(entry(joined, std::mem::take(&mut seconds)));
             }
         }
-        if let Some(round) = self.claimed(prepared, campaign)? {
-            let joined = campaign
+        let mut joined = Joined {
+            entries,
+            ..Joined::default()
+        };
+        // A table can have tens of millions of rows: it is read once, and what is left to be borne out is kept.
+        let Some(table) = self.table()? else {
+            return Ok(joined);
+        };
+        if let Some(round) = self.claimed(&table, prepared, campaign)? {
+            let round = campaign
                 .join(&round)
                 .map_err(|why| self.refuse(&format!("{REQUIREMENTS} cannot be repeated: {why}")))?;
-            entries.push(entry(joined, seconds));
+            joined.entries.push(entry(round, seconds));
         }
-        Ok(entries)
+        let family = prepared.family.as_ref();
+        for slot in slots_with(&table, family, State::Covered) {
+            if campaign.ledger().uncovered()[slot.group as usize].contains(slot.slot as usize) {
+                return Err(self.refuse_claim(family, slot, "covered"));
+            }
+        }
+        joined.infeasible = slots_with(&table, family, State::Infeasible).collect();
+        let rows = (0..table.bound.len()).filter(|&row| !table.bound[row].is_nan());
+        let bound = |row| Some((table.slot(family, row)?, table.bound[row]));
+        joined.bounds = rows.filter_map(bound).collect();
+        Ok(joined)
     }
 
-    /// What its table says of requirements, if it came to an end.
+    /// What its table says of requirements, if it came to an end. Every number in it can be used.
     fn table(&self) -> Result<Option<RequirementTable>, Error> {
-        let path = self.part.path.join(REQUIREMENTS);
-        Ok(match &self.part.summary {
-            Some(_) => Some(RequirementTable::read(&path)?),
-            None => None,
-        })
+        if self.part.summary.is_none() {
+            return Ok(None);
+        }
+        let table = RequirementTable::read(&self.part.path.join(REQUIREMENTS))?;
+        let tests = SuiteTable::count(&self.part.path.join(SUITE))?;
+        match table.misfit(tests) {
+            Some(why) => Err(self.refuse(&format!("{REQUIREMENTS}: {why}"))),
+            None => Ok(Some(table)),
+        }
     }
 
     /// Pairs of its tests that its table names, without those of requirements that are met already. Some that nobody
     /// looked for are in no round.
-    fn claimed(&self, prepared: &Prepared, campaign: &Campaign) -> Result<Option<Round>, Error> {
-        let Some(table) = self.table()? else {
-            return Ok(None);
-        };
-        let path = self.part.path.join(SUITE);
-        if let Some(why) = table.misfit(SuiteTable::count(&path)?) {
-            return Err(self.refuse(&format!("{REQUIREMENTS}: {why}")));
-        }
+    fn claimed(
+        &self,
+        table: &RequirementTable,
+        prepared: &Prepared,
+        campaign: &Campaign,
+    ) -> Result<Option<Round>, Error> {
         let claims = table.claims(prepared.family.as_ref());
         let mut claims = claims.map_err(|why| self.refuse(&why))?;
         claims.retain(|claim| !campaign.is_met(claim.slot));
         if claims.is_empty() {
             return Ok(None);
         }
-        let suite = SuiteTable::read(&path, prepared.network.input_elements())?;
-        let name = |test: u32| {
-            name(&suite, &prepared.seeds, test as usize)
-                .ok_or_else(|| self.refuse(&format!("test {test} has a root that is no seed")))
+        // The suite is the seeds and then what the journal admitted, so that it need not be read.
+        let admitted: Vec<&Added> = self.part.rounds().flat_map(|round| &round.tests).collect();
+        let name = |test: u32| -> Result<TestRef, Error> {
+            let seeds = prepared.seeds.len();
+            let Some(number) = (test as usize).checked_sub(seeds) else {
+                return Ok(TestRef::Seed(test));
+            };
+            let test = admitted.get(number).ok_or_else(|| {
+                self.refuse(&format!(
+                    "{REQUIREMENTS} names test {test}, and its journal has {seeds} seeds and {} tests",
+                    admitted.len()
+                ))
+            })?;
+            Ok(TestRef::Known(TestId::of(
+                test.provenance.root,
+                &test.input,
+            )))
         };
         let pairs = claims.iter().map(|claim| {
             Ok(AddedPair {
@@ -142,55 +182,29 @@ impl Worker {
         }))
     }
 
-    /// Whether everything holds that its table says.
+    /// Whether everything that it calls infeasible is, or a test meets it.
     pub fn is_borne_out(
         &self,
-        prepared: &Prepared,
+        joined: &Joined,
+        family: &dyn Family,
         campaign: &Campaign,
-        proven: &Proven,
+        infeasible: &BTreeSet<Slot>,
     ) -> Result<(), Error> {
-        let Some(table) = self.table()? else {
-            return Ok(());
-        };
-        let family = prepared.family.as_ref();
-        let infeasible: BTreeSet<Slot> = proven.infeasible().collect();
-        for row in 0..table.state.len() {
-            let state = State::from_number(table.state[row]);
-            let claims = matches!(state, Some(State::Covered | State::Infeasible));
-            let Some(slot) = table.slot(family, row).filter(|_| claims) else {
-                continue;
-            };
-            let open = &campaign.ledger().uncovered()[slot.group as usize];
-            let is_covered = !open.contains(slot.slot as usize);
-            let (holds, words) = match state {
-                Some(State::Covered) => (is_covered, "covered"),
-                _ => (is_covered || infeasible.contains(&slot), "infeasible"),
-            };
-            if !holds {
-                let label = family.label(slot.group as usize, slot.slot as usize);
-                return Err(self.refuse(&format!(
-                    "{REQUIREMENTS}: it calls {label} {words}, and nothing in the folder shows it"
-                )));
+        let uncovered = campaign.ledger().uncovered();
+        for slot in &joined.infeasible {
+            let is_open = uncovered[slot.group as usize].contains(slot.slot as usize);
+            if is_open && !infeasible.contains(slot) {
+                return Err(self.refuse_claim(family, *slot, "infeasible"));
             }
         }
         Ok(())
     }
 
-    /// Whether its table calls anything infeasible.
-    pub fn claims_infeasible(&self) -> Result<bool, Error> {
-        let table = self.table()?;
-        let infeasible = State::Infeasible as u8;
-        Ok(table.is_some_and(|table| table.state.contains(&infeasible)))
-    }
-
-    /// Bounds that its table has; nobody can check them, here or there.
-    pub fn bounds(&self, prepared: &Prepared) -> Result<Vec<(Slot, f32)>, Error> {
-        let Some(table) = self.table()? else {
-            return Ok(Vec::new());
-        };
-        let rows = (0..table.bound.len()).filter(|&row| !table.bound[row].is_nan());
-        let bound = |row| Some((table.slot(prepared.family.as_ref(), row)?, table.bound[row]));
-        Ok(rows.filter_map(bound).collect())
+    fn refuse_claim(&self, family: &dyn Family, slot: Slot, words: &str) -> Error {
+        let label = family.label(slot.group as usize, slot.slot as usize);
+        self.refuse(&format!(
+            "{REQUIREMENTS}: it calls {label} {words}, and nothing in the folder shows it"
+        ))
     }
 
     /// Work it did, given what measuring the seeds takes: passes, and parts bounded in proofs.
@@ -246,35 +260,23 @@ impl Worker {
     }
 }
 
-/// What a test of a saved suite is called in rounds.
-fn name(suite: &SuiteTable, seeds: &Seeds, test: usize) -> Option<TestRef> {
-    if test < seeds.len() {
-        return Some(TestRef::Seed(test as u32));
-    }
-    let root = suite.provenance.root[test];
-    let root = (0..seeds.len()).find(|&seed| seeds.index(seed) as i64 == root)?;
-    let each = seeds.input(0).len();
-    let input = &suite.x[test * each..(test + 1) * each];
-    Some(TestRef::Known(TestId::of(root, input)))
+/// Requirements that a table calls so.
+fn slots_with<'a>(
+    table: &'a RequirementTable,
+    family: &'a dyn Family,
+    state: State,
+) -> impl Iterator<Item = Slot> + 'a {
+    let rows = (0..table.state.len()).filter(move |&row| table.state[row] == state as u8);
+    rows.filter_map(move |row| table.slot(family, row))
 }
 
 /// Whether certificates can say anything that counts: something is not covered, or a part calls something infeasible, which
 /// must then not be covered. Of slopes they always do.
-pub fn need_certificates(
-    workers: &[Worker],
-    prepared: &Prepared,
-    campaign: &Campaign,
-) -> Result<bool, Error> {
+pub fn need_certificates(joined: &[Joined], prepared: &Prepared, campaign: &Campaign) -> bool {
     let ledger = campaign.ledger();
-    if ledger.covered_count() < ledger.total() || prepared.family.ratios().is_some() {
-        return Ok(true);
-    }
-    for worker in workers {
-        if worker.claims_infeasible()? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    ledger.covered_count() < ledger.total()
+        || prepared.family.ratios().is_some()
+        || joined.iter().any(|part| !part.infeasible.is_empty())
 }
 
 /// Requirements that no part was asked for.

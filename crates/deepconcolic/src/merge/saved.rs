@@ -75,6 +75,7 @@ impl Prepared {
         )?;
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
+        notes.extend(settings.filter_note());
         notes.extend(family.notes());
         notes.extend(two_inputs::of_run(family.as_ref(), &space));
         Ok(Self {

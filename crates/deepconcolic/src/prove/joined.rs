@@ -91,8 +91,8 @@ impl Proven {
     }
 
     /// Takes over bounds of another run over the same search region.
-    pub fn take_bounds(&mut self, bounds: Vec<(Slot, f32)>) {
-        for (slot, bound) in bounds {
+    pub fn take_bounds(&mut self, bounds: &[(Slot, f32)]) {
+        for &(slot, bound) in bounds {
             self.bounds.enter_whole(slot, bound);
         }
     }

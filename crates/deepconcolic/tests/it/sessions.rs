@@ -1,9 +1,11 @@
 //! Runs come to the same however they are driven.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use deepconcolic::{
-    Cancel, Conclusion, Event, Job, OnDamage, Prepared, Resumption, Session, Stop, Suite, check,
+    Cancel, Conclusion, Event, Filter, Job, Merge, OnDamage, Prepared, Resumption, Session, Stop,
+    Suite, Summary, check,
 };
 use tempfile::TempDir;
 
@@ -108,6 +110,103 @@ fn a_run_is_not_reopened_once_that_was_cancelled() {
         &mut |_| {},
     );
     assert!(again.is_ok());
+}
+
+/// Allows inputs whose first element is small.
+fn small() -> Filter {
+    Filter::new(|inputs| inputs.iter().map(|input| input[0] < 0.5).collect())
+}
+
+fn run_in(job: Job, folder: &Path) -> Summary {
+    let mut session = Session::create(job, folder, &Cancel::default(), &mut |_| {}).unwrap();
+    session.run(&mut |_| {}).unwrap();
+    session.save().unwrap()
+}
+
+#[test]
+fn a_run_that_was_held_to_a_function_goes_on_with_one_alone() {
+    let place = TempDir::new().unwrap();
+    let (held, free) = (place.path().join("held"), place.path().join("free"));
+    let job = Job {
+        filter: Some(small()),
+        max_executions: Some(100),
+        ..searching()
+    };
+    run_in(job.clone(), &held);
+    run_in(
+        Job {
+            filter: None,
+            ..job
+        },
+        &free,
+    );
+    let reopen = |folder: &Path, filter: Option<Filter>| {
+        let more = Resumption {
+            budget: None,
+            max_executions: Some(2000),
+            filter,
+            ..Resumption::default()
+        };
+        Session::reopen(folder, &more, &Cancel::default(), &mut |_| {})
+    };
+    for (folder, filter, words) in [
+        (
+            &held,
+            None,
+            "held to a function of the caller's, which no folder keeps",
+        ),
+        (&free, Some(small()), "held to no function"),
+    ] {
+        let said = reopen(folder, filter)
+            .err()
+            .expect("it is refused")
+            .to_string();
+        assert!(said.contains(words), "{said}");
+    }
+    let mut session = reopen(&held, Some(small())).unwrap();
+    session.run(&mut |_| {}).unwrap();
+    let made = &session.suite().tests()[session.prepared().seeds.len()..];
+    assert!(!made.is_empty() && made.iter().all(|test| test.input[0] < 0.5));
+}
+
+#[test]
+fn parts_that_were_held_to_a_function_are_a_run_that_says_so() {
+    let place = TempDir::new().unwrap();
+    let part = |part: &str, filter: Option<Filter>| {
+        let folder = place
+            .path()
+            .join(format!("{}-{}", &part[..1], filter.is_some()));
+        let job = Job {
+            filter,
+            max_executions: Some(100),
+            partition: Some(part.parse().unwrap()),
+            ..searching()
+        };
+        (run_in(job, &folder), folder)
+    };
+    let merged = |parts: Vec<PathBuf>| {
+        let out = place.path().join("merged");
+        let merge = Merge {
+            out,
+            parts,
+            ..Merge::default()
+        };
+        merge.run(&mut |_| {})
+    };
+    let ((whole, first), (_, second)) = (part("1/2", Some(small())), part("2/2", Some(small())));
+    let (_, free) = part("2/2", None);
+    let said = merged(vec![first.clone(), free]).unwrap_err().to_string();
+    assert!(
+        said.contains("no part of the same job") && said.contains("filtered"),
+        "{said}"
+    );
+    let says = |summary: &Summary| {
+        let mut notes = summary.notes.iter();
+        notes.any(|note| note.contains("a function of the caller's allows"))
+    };
+    let together = merged(vec![first, second]).unwrap();
+    assert!(says(&whole) && says(&together));
+    assert!(check(&place.path().join("merged"), None).unwrap().holds());
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
 from pathlib import Path
@@ -155,12 +154,6 @@ class Session:
         self.folder = folder
         self._scratch = None
         self._begin(oracle)
-        if any(_FILTERED in note for note in _notes(folder)):
-            warnings.warn(
-                "inputs of this run were held to a function, validity=, which no folder keeps: from now on all may be tests; "
-                "run(..., out=folder, resume=True, validity=...) goes on with it",
-                stacklevel=4,
-            )
         named = None if model is None else Path(model)
         limit = None if max_executions is None else _job.whole(max_executions, "max_executions")
         threads = _job.whole(threads, "threads")
@@ -227,18 +220,6 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.abandon()
-
-
-# What is noted of a run whose tests were held to a function.
-_FILTERED = "a function of the caller's allows"
-
-
-def _notes(folder: Path) -> list[str]:
-    """What the folder of a run that came to an end says to those who read it."""
-    try:
-        return list(json.loads((folder / "run.json").read_text(encoding="utf-8"))["notes"])
-    except (OSError, ValueError, KeyError):
-        return []
 
 
 def _by_rows(validity: Validity, shape: tuple[int, ...]) -> Callable[["npt.NDArray[np.float32]"], list[bool]]:
@@ -330,7 +311,8 @@ def resume(
 ) -> Run:
     """Goes on with the run in a folder, after it was stopped or killed, for so much more time. The folder says everything
     else; ``model`` is for one that lies elsewhere by now, and ``oracle`` for a function that judges the tests, which no folder
-    keeps. A ``max_executions`` is for the whole run, as in ``run``."""
+    keeps. A ``max_executions`` is for the whole run, as in ``run``. A run whose inputs were held to a function, ``validity``, goes on with
+    ``run(..., out=folder, resume=True, validity=...)`` alone."""
     session = Session.__new__(Session)
     session._reopen(Path(folder), budget, max_executions, model, oracle, threads)
     return _watched(session, progress)

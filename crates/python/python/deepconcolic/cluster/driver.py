@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,11 @@ WAITING_EACH = 2
 _RETRIES = 3
 # Seconds in which a cluster must answer.
 _PATIENCE = 5.0
+# How HTTP/2 begins, which Ray speaks: the preface, and a frame of settings without any. Its answer is a frame of that type.
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS = 4
+# What a worker says that cannot find what it is to do.
+_NOT_FOUND = ("ModuleNotFoundError", "ImportError", "AttributeError")
 
 
 @dataclass(frozen=True)
@@ -165,20 +171,43 @@ def connect(address: Optional[str]) -> Any:
         return ray
     try:
         ray.init(address=address, include_dashboard=False if address in (None, "local") else None, log_to_driver=False)
-    except (ConnectionError, RuntimeError, ValueError) as why:
-        raise ClusterError(f"Ray does not answer at {address or 'this machine'}: {why}; start it with `ray start --head`") from why
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as why:
+        raise ClusterError(
+            f"Ray does not answer at {address or 'this machine'}: {why}; start it with `ray start --head`, and set RAY_AUTH_MODE and "
+            "RAY_AUTH_TOKEN here as they are set there"
+        ) from why
     return ray
 
 
 def _probe(address: str) -> None:
+    """Refuses an address at which there is no Ray. Ray itself asks what does not understand it for minutes."""
     host, _, port = address.rpartition(":")
+    wanted = "give HOST:PORT of a head that `ray start --head` started, usually port 6379"
     try:
-        with socket.create_connection((host or "127.0.0.1", int(port)), _PATIENCE):
-            pass
+        with socket.create_connection((host or "127.0.0.1", int(port)), _PATIENCE) as peer:
+            # Behind TLS a greeting says nothing.
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+                return
+            peer.settimeout(_PATIENCE)
+            peer.sendall(_GREETING)
+            answer = _first(peer, 4)
+    except TimeoutError as why:
+        raise ClusterError(f"no Ray answers at {address} (nothing in {_PATIENCE:g} s); {wanted}") from why
     except (OSError, ValueError) as why:
-        raise ClusterError(
-            f"no Ray answers at {address} ({why}); give HOST:PORT of a head that `ray start --head` started, usually port 6379"
-        ) from why
+        raise ClusterError(f"no Ray answers at {address} ({why}); {wanted}") from why
+    if len(answer) < 4 or answer[3] != _SETTINGS:
+        raise ClusterError(f"no Ray answers at {address} (another service is there); {wanted}")
+
+
+def _first(peer: socket.socket, count: int) -> bytes:
+    """The first bytes that come, fewer if that is all."""
+    found = b""
+    while len(found) < count:
+        more = peer.recv(count - len(found))
+        if not more:
+            break
+        found += more
+    return found
 
 
 @dataclass(frozen=True)
@@ -233,6 +262,13 @@ def _cause(why: Any, number: int) -> Error:
     cause = getattr(why, "cause", None)
     if isinstance(cause, Error):
         return type(cause)(f"shard {number}: {cause}")
+    lines = str(cause or why).splitlines()
+    missing = [line.strip() for line in lines if line.strip().startswith(_NOT_FOUND) and "deepconcolic" in line]
+    if missing:
+        return ClusterError(
+            f"shard {number}: a worker has no deepconcolic, or another version ({missing[-1]}); install {_native.__version__} on "
+            "every machine of the cluster"
+        )
     return ClusterError(f"shard {number} failed on its worker: {cause or why}")
 
 
