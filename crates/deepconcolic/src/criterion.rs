@@ -87,9 +87,24 @@ pub fn find_all(names: &str) -> Result<Vec<&'static dyn Criterion>, Error> {
     Ok(criteria)
 }
 
+/// Options that have the number which people write behind the name of a criterion, as in `kmnc:10`.
+const NUMBERS: [(&str, &str); 3] = [
+    ("nc", "--threshold"),
+    ("kmnc", "--sections"),
+    ("tknc", "--top"),
+];
+
 /// The criterion of a name given by the user, in capitals or not.
 pub fn find(name: &str) -> Result<&'static dyn Criterion, Error> {
     deepconcolic_criteria::find(&name.to_lowercase()).ok_or_else(|| {
+        if let Some((criterion, number)) = name.split_once(':') {
+            let named = |(known, _): &&(&str, &str)| criterion.eq_ignore_ascii_case(known);
+            if let Some((known, option)) = NUMBERS.iter().find(named) {
+                return Error::Request(format!(
+                    "`{name}`: the number is an option of its own: --criterion {known} {option} {number}"
+                ));
+            }
+        }
         let names: Vec<&str> = ALL.iter().map(|c| c.name()).collect();
         let meant = match nearest(name, &names) {
             Some(meant) => format!("did you mean `{meant}`? "),
@@ -157,6 +172,20 @@ mod tests {
         }
         let message = find("coverage").err().unwrap().to_string();
         assert!(!message.contains("did you mean"), "{message}");
+    }
+
+    #[test]
+    fn a_number_behind_a_name_is_sent_to_its_option() {
+        let message = find("kmnc:10").err().unwrap().to_string();
+        assert!(
+            message.contains("--criterion kmnc --sections 10"),
+            "{message}"
+        );
+        let message = find("ssc:10").err().unwrap().to_string();
+        assert!(
+            message.contains("there is no criterion `ssc:10`"),
+            "{message}"
+        );
     }
 
     #[test]
