@@ -85,5 +85,5 @@ pub use engine::{Engine, named, supporting};
 pub use goal::{Goal, Margin, Origin, Reason};
 pub use published::PublishedProgram;
 pub use report::{Found, Report, Witness};
-pub use table::ENGINES;
+pub use table::{ENGINES, random_pairs};
 pub use walk::ROWS as ROWS_OF_A_STEP;

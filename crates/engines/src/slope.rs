@@ -93,12 +93,36 @@ impl SlopeSearch<'_> {
 
     /// How long a change of the outputs is.
     pub fn length(&self, change: &[f64]) -> f64 {
-        let sizes = change.iter().map(|c| c.abs());
+        self.length_of(change.iter().copied())
+    }
+
+    fn length_of(&self, change: impl Iterator<Item = f64>) -> f64 {
+        let sizes = change.map(f64::abs);
         match self.form {
             LinearForm::Largest => sizes.fold(0.0, f64::max),
             LinearForm::Sum => sizes.sum(),
             LinearForm::Squares => sizes.map(|c| c * c).sum::<f64>().sqrt(),
         }
+    }
+
+    /// By how much outputs differ for certain.
+    fn change(&self, outputs: [&[f64]; 2]) -> f64 {
+        let change = outputs[0].iter().zip(outputs[1]).map(|(a, b)| a - b);
+        let noise = NOISE * self.length(outputs[0]).max(self.length(outputs[1]));
+        self.length_of(change) - noise
+    }
+
+    /// Whether a pair can be steeper than the steepest known. Most cannot, which few of their elements show.
+    pub fn may_be_steepest(&self, inputs: [&[f32]; 2], outputs: [&[f64]; 2]) -> bool {
+        let known = self.best.as_ref().map_or(0.0, |best| best.ratio);
+        let change = self.change(outputs);
+        if known == 0.0 || change <= 0.0 {
+            return change > 0.0;
+        }
+        // Further apart than this, they are less steep, whatever rounding does.
+        let furthest = change / known * (1.0 + 1e-6);
+        let (norm, units) = (self.ratio.norm, &self.goal.space.units);
+        norm.is_within(inputs[0], inputs[1], furthest, units)
     }
 
     /// Takes note of a pair, given with its outputs; returns how steep it is for certain.
@@ -107,11 +131,7 @@ impl SlopeSearch<'_> {
             .ratio
             .norm
             .distance(inputs[0], inputs[1], &self.goal.space.units);
-        let change: Vec<f64> = (outputs[0].iter().zip(outputs[1]))
-            .map(|(a, b)| a - b)
-            .collect();
-        let noise = NOISE * self.length(outputs[0]).max(self.length(outputs[1]));
-        let ratio = (self.length(&change) - noise) / distance;
+        let ratio = self.change(outputs) / distance;
         let known = self.best.as_ref().map_or(0.0, |best| best.ratio);
         if ratio.is_finite() && ratio > known && inputs.iter().all(|x| self.region.allows(x)) {
             self.best = Some(Pair {

@@ -12,6 +12,8 @@ mod walk;
 
 use crate::engine::Engine;
 
+pub use random::random_pairs;
+
 /// Every engine there is. Where several can search for a goal, the first is asked.
 pub const ENGINES: &[&dyn Engine] = &[
     &pairs::Pairs,
