@@ -3,19 +3,20 @@
 //! A session owns what it works on and can move to another thread. It prints nothing: what happens is told to
 //! whoever asked for the step, and is in the journal before it is told. What comes of it is a [`Conclusion`].
 
+mod cancel;
 mod closing;
 mod log;
+mod resumption;
 mod stopwatch;
 mod timetable;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{
-    Campaign, Filter, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
+    Campaign, Limits, Passes, Round, Stage, Stop, Strategy, Subject, Suite,
 };
 use deepconcolic_criteria::Means;
 use deepconcolic_record::{
@@ -28,13 +29,15 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::folder::certificates::{CertificateFolder, CertificateStore, CertificatesInMemory};
 use crate::folder::{CERTIFICATES, NEAREST, PROFILE, kept, profile_file, region_file};
-use crate::gate::{Counts, Gates};
+use crate::gate::Counts;
 use crate::job::Job;
 use crate::plan;
 use crate::prepare::{Prepared, Preparing};
 use crate::prove::{self, Proven, Recall};
 use crate::settings::Settings;
+pub use cancel::Cancel;
 use log::Log;
+pub use resumption::Resumption;
 pub use stopwatch::Stopwatch;
 pub(crate) use timetable::Timetable;
 
@@ -52,41 +55,6 @@ const RESERVE: f64 = 0.2;
 
 /// Told of everything that happens.
 pub type Listener<'l> = dyn FnMut(Event) + 'l;
-
-/// Ends a session from another thread or from a signal handler.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel {
-    cancelled: Arc<AtomicBool>,
-    /// Raised by a session once there is something to save.
-    begun: Arc<AtomicBool>,
-}
-
-impl Cancel {
-    /// Asks the session to end at the next chance; what is done so far is kept.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked for an end.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Whether a session has begun that would save what it did. While it reads model and data nothing is lost by
-    /// ending the process.
-    pub fn has_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed)
-    }
-
-    fn begin(&self) {
-        self.begun.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked for an end, as a flag.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancelled)
-    }
-}
 
 /// What a session does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,60 +87,6 @@ pub struct Session {
     early: Vec<Round>,
     late: Vec<Round>,
     cancel: Cancel,
-}
-
-/// How to go on with the run in a folder.
-#[derive(Clone, Debug)]
-pub struct Resumption {
-    /// For so many seconds more.
-    pub budget: Option<f64>,
-    /// Until so many passes were made in all.
-    pub max_executions: Option<usize>,
-    /// Where the model lies, if not where the run found it.
-    pub model: Option<PathBuf>,
-    /// Also look for what is nearest; a run that did so goes on doing so.
-    pub minimise: bool,
-    /// What tests are held to besides, as those of the run were: no folder keeps a function.
-    pub filter: Option<Filter>,
-    /// What to do where the journal is damaged.
-    pub on_damage: OnDamage,
-    /// What the run must come to.
-    pub gates: Gates,
-    /// How it was asked for.
-    pub command: Vec<String>,
-}
-
-impl Default for Resumption {
-    fn default() -> Self {
-        Self {
-            budget: Some(Job::BUDGET.as_secs_f64()),
-            max_executions: None,
-            model: None,
-            minimise: false,
-            filter: None,
-            on_damage: OnDamage::Refuse,
-            gates: Gates::default(),
-            command: Vec::new(),
-        }
-    }
-}
-
-impl Resumption {
-    /// Refuses to go on without the filter of the run, or with one that its tests so far were not held to.
-    fn fit_filter(&self, settings: &Settings, folder: &Path) -> Result<(), Error> {
-        let folder = folder.display();
-        match (settings.filtered, self.filter.is_some()) {
-            (true, false) => Err(Error::Request(format!(
-                "{folder}: its tests were held to a function of the caller's, which no folder keeps, and from now on all inputs \
-                 might be tests; go on from the program that has the function, in Python with run(..., out=folder, resume=True, \
-                 validity=...), in Rust with Resumption::filter"
-            ))),
-            (false, true) => Err(Error::Request(format!(
-                "{folder}: its tests so far were held to no function; go on without one, or begin a run of its own"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Where a session leaves what it does, so that it can be resumed.
