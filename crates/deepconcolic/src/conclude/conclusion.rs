@@ -319,16 +319,20 @@ impl Ended<'_> {
 
     /// What a run would have needed that had no time to make a test.
     fn nothing_made(&self, stop: Stop, watch: &Stopwatch) -> Option<String> {
-        let made = self.campaign.suite().len()
-            - self.prepared.seeds.len().min(self.campaign.suite().len());
+        let (tests, seeds) = (self.campaign.suite().len(), self.prepared.seeds.len());
+        let made = tests.saturating_sub(seeds);
         if stop != Stop::Budget || made > 0 || self.campaign.ledger().open_count() == 0 {
             return None;
         }
+        let run = if tests < seeds {
+            format!("{tests} of {seeds} seeds, before all of which no test is made,")
+        } else {
+            format!("{seeds} seeds")
+        };
         let times = &watch.times;
         Some(format!(
-            "no test was made: reading the model and the data and running {} seeds took {:.1} s, proofs {:.1} s; give \
+            "no test was made: reading the model and the data and running {run} took {:.1} s, proofs {:.1} s; give \
              --budget {}s or more",
-            self.prepared.seeds.len(),
             times.measure,
             times.prove,
             (3.0 * watch.seconds()).ceil()
