@@ -12,6 +12,7 @@ mod restoring;
 pub use admission::FoundPair;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
 use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Means, SampleView};
@@ -208,6 +209,8 @@ pub struct Campaign {
     fresh: usize,
     /// What the caller allows as a test.
     filter: Option<Filter>,
+    /// How long measuring the seeds took.
+    measuring: Duration,
 }
 
 impl Campaign {
@@ -253,8 +256,11 @@ impl Campaign {
             reasons: Vec::new(),
             fresh: 0,
             filter: None,
+            measuring: Duration::ZERO,
         };
+        let began = Instant::now();
         campaign.measure(limits);
+        campaign.measuring = began.elapsed();
         campaign.progress.charge(campaign.passes.total());
         if let Some(guide) = campaign.subject.guide() {
             let open = campaign.subject.of_one_input(campaign.ledger.open());
@@ -299,6 +305,11 @@ impl Campaign {
                 self.suite.add(seed, Provenance::of_seed(first + i));
             }
         }
+    }
+
+    /// How long it took to run the seeds and to look up what they meet.
+    pub fn measuring(&self) -> Duration {
+        self.measuring
     }
 
     /// The tests so far.

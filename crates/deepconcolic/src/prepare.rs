@@ -1,5 +1,7 @@
 //! What a job works on: model, data and settings, read and checked before anything is written.
 
+mod settle;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -58,9 +60,10 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
-/// The shares of the time left that choosing seeds and a profile may take.
+/// The shares of the time left that choosing seeds, a profile, and measuring seeds may take.
 const SEEDS_SHARE: f64 = 0.1;
 const PROFILE_SHARE: f64 = 0.25;
+const MEASURE_SHARE: f64 = 0.15;
 /// Passes that a seed costs before anything is searched from it (it is chosen, measured and ranked), twice: as much
 /// is left for the search.
 const PASSES_OF_SEED: usize = 6;
@@ -110,7 +113,14 @@ impl Prepared {
         preparing: &Preparing<'_>,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Self, Error> {
-        job.prepare(preparing, tell)
+        let mut prepared = job.prepare(preparing, tell)?;
+        if preparing.earlier.is_none() {
+            prepared.settle(job, &preparing.limits(MEASURE_SHARE))?;
+        }
+        let family = family_notes(prepared.family.as_ref(), &prepared.space);
+        prepared.notes.extend(family);
+        prepared.notes.extend(job.seeds_note(&prepared.settings));
+        Ok(prepared)
     }
 }
 
@@ -176,7 +186,7 @@ impl Job {
         let inputs = samples::inputs(&data, &decision)?;
         let wanted = self.wanted_seeds(preparing);
         let choice = self.choose(&wanted, &network, &decision, &inputs, preparing, began)?;
-        let seeds_asked = self.seeds_left_out(&wanted, &choice, &mut notes);
+        let seeds_asked = self.seeds_left_out(&wanted, &choice);
         notes.extend(decision_notes(&decision));
         notes.extend(not_finite(&choice));
         inside(&choice.seeds, &domain, &domain_words)?;
@@ -229,7 +239,6 @@ impl Job {
         let space = plan::search_space(&settings, &network, domain, boxes)?;
         let subject = (&network, &decision);
         let family = self.family(&settings, subject, &choice.seeds, &space, profile.as_ref())?;
-        notes.extend(family_notes(family.as_ref(), &space));
         Ok(Prepared {
             digest,
             network: Arc::new(network),
@@ -366,25 +375,22 @@ impl Job {
         }
     }
 
-    /// How many seeds were asked for, if limits allowed no more than there are; the user is told.
-    fn seeds_left_out(
-        &self,
-        wanted: &SeedRequest,
-        choice: &Choice,
-        notes: &mut Vec<String>,
-    ) -> Option<usize> {
+    /// How many seeds were asked for, if limits allowed no more than there are.
+    fn seeds_left_out(&self, wanted: &SeedRequest, choice: &Choice) -> Option<usize> {
         let (asked, found) = (self.seeds.count(), choice.seeds.len());
         let is_short = found == wanted.count() && found < asked;
-        if !choice.cut && !is_short {
-            return None;
-        }
+        (choice.cut || is_short).then_some(asked)
+    }
+
+    /// That limits allowed fewer seeds than were asked for.
+    fn seeds_note(&self, settings: &Settings) -> Option<String> {
+        let (asked, found) = (settings.seeds_asked?, settings.seeds.len());
         let why = if self.max_executions.is_some() {
             "more would take most of --max-executions"
         } else {
             "there was time for no more"
         };
-        notes.push(format!("{found} of {asked} seeds are used: {why}"));
-        Some(asked)
+        Some(format!("{found} of {asked} seeds are used: {why}"))
     }
 
     /// Everything that `run.json` names.

@@ -231,11 +231,10 @@ impl Session {
         let subject = prepared.subject()?;
         let strategy = plan::strategy(&prepared.settings.strategy)?;
         let rng_seed = prepared.settings.rng_seed;
-        let measured = Instant::now();
         let mut campaign = Campaign::new(subject, strategy, rng_seed, prepared.runs, &measuring)
             .map_err(Error::Request)?;
         log.closing
-            .looked(measured.elapsed(), campaign.suite().len());
+            .looked(campaign.measuring(), campaign.suite().len());
         if let Some(filter) = &job.filter {
             campaign.hold_to(filter.clone());
         }
