@@ -9,13 +9,17 @@ use deepconcolic_dataset::write::NpzWriter;
 
 use crate::error::ArchiveError;
 
+/// Rows of a page.
+const PAGE: usize = 8192;
+
 /// Numbers, row by row.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
     blank: T,
     rows: usize,
-    /// One for each row, or none if all are blank.
-    values: Vec<T>,
+    /// The rows in pages, each with a number for every row it has, or without any where all are blank; pages that are
+    /// missing at the end are blank.
+    pages: Vec<Vec<T>>,
 }
 
 /// Whether two numbers are the same, as numbers that are none are too.
@@ -30,7 +34,7 @@ impl<T: Copy + PartialEq> Column<T> {
         Self {
             blank,
             rows: 0,
-            values: Vec::new(),
+            pages: Vec::new(),
         }
     }
 
@@ -46,45 +50,58 @@ impl<T: Copy + PartialEq> Column<T> {
 
     /// Adds a row.
     pub fn push(&mut self, value: T) {
-        let spelled_out = !self.values.is_empty();
-        if spelled_out || !same(&value, &self.blank) {
-            self.spell_out();
-            self.values.push(value);
-        }
-        self.rows += 1;
+        self.push_part(&[value]);
     }
 
     /// Adds so many blank rows.
     pub fn push_blank(&mut self, rows: usize) {
+        let last = self.rows / PAGE;
         self.rows += rows;
-        if !self.values.is_empty() {
-            self.spell_out();
+        if self.is_spelled_out(last) {
+            self.spell_out(last);
         }
     }
 
     /// Takes the last row out.
     pub fn pop(&mut self) {
-        self.values.pop();
-        self.rows = self.rows.saturating_sub(1);
+        let Some(last) = self.rows.checked_sub(1) else {
+            return;
+        };
+        self.rows = last;
+        if let Some(page) = self.pages.get_mut(last / PAGE) {
+            page.pop();
+        }
     }
 
     /// The rows, first to last.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        let blank = std::iter::repeat_n(self.blank, self.rows - self.values.len());
-        self.values.iter().copied().chain(blank)
+        self.parts().flat_map(|(rows, values)| {
+            let blank = std::iter::repeat_n(self.blank, rows - values.len());
+            values.iter().copied().chain(blank)
+        })
     }
 
     /// Whether all rows are blank, as far as that is known without looking at each.
     pub fn is_blank(&self) -> bool {
-        self.values.is_empty()
+        self.pages.iter().all(Vec::is_empty)
     }
 
     /// The first row of which this holds.
     pub fn position(&self, mut holds: impl FnMut(T) -> bool) -> Option<usize> {
-        if self.is_blank() {
-            return (self.rows > 0 && holds(self.blank)).then_some(0);
+        let is_of_blank = holds(self.blank);
+        let mut before = 0;
+        for (rows, values) in self.parts() {
+            let found = if values.is_empty() {
+                is_of_blank.then_some(0)
+            } else {
+                values.iter().position(|&value| holds(value))
+            };
+            if let Some(row) = found {
+                return Some(before + row);
+            }
+            before += rows;
         }
-        self.values.iter().position(|&value| holds(value))
+        None
     }
 
     /// Some rows, in the order given.
@@ -97,8 +114,44 @@ impl<T: Copy + PartialEq> Column<T> {
         picked
     }
 
-    fn spell_out(&mut self) {
-        self.values.resize(self.rows, self.blank);
+    /// Page by page: how many rows, and their numbers, none if all are blank.
+    fn parts(&self) -> impl Iterator<Item = (usize, &[T])> {
+        (0..self.rows.div_ceil(PAGE)).map(|page| {
+            let values = self.pages.get(page).map_or(&[][..], Vec::as_slice);
+            (self.rows_of(page), values)
+        })
+    }
+
+    /// Adds rows.
+    fn push_part(&mut self, mut part: &[T]) {
+        while !part.is_empty() {
+            let page = self.rows / PAGE;
+            let (now, later) = part.split_at(part.len().min(PAGE - self.rows % PAGE));
+            if !self.is_spelled_out(page) && now.iter().all(|value| same(value, &self.blank)) {
+                self.rows += now.len();
+            } else {
+                self.spell_out(page);
+                self.pages[page].extend_from_slice(now);
+                self.rows += now.len();
+            }
+            part = later;
+        }
+    }
+
+    fn is_spelled_out(&self, page: usize) -> bool {
+        self.pages.get(page).is_some_and(|page| !page.is_empty())
+    }
+
+    fn rows_of(&self, page: usize) -> usize {
+        self.rows.saturating_sub(page * PAGE).min(PAGE)
+    }
+
+    fn spell_out(&mut self, page: usize) {
+        let rows = self.rows_of(page);
+        if self.pages.len() <= page {
+            self.pages.resize(page + 1, Vec::new());
+        }
+        self.pages[page].resize(rows, self.blank);
     }
 }
 
@@ -107,14 +160,16 @@ impl<T: Copy + PartialEq> Index<usize> for Column<T> {
 
     fn index(&self, row: usize) -> &T {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        self.values.get(row).unwrap_or(&self.blank)
+        let page = self.pages.get(row / PAGE);
+        page.and_then(|page| page.get(row % PAGE))
+            .unwrap_or(&self.blank)
     }
 }
 
 impl<T: Copy + PartialEq> IndexMut<usize> for Column<T> {
     fn index_mut(&mut self, row: usize) -> &mut T {
-        self.spell_out();
-        &mut self.values[row]
+        self.spell_out(row / PAGE);
+        &mut self.pages[row / PAGE][row % PAGE]
     }
 }
 
@@ -124,27 +179,38 @@ impl<T: Copy + PartialEq> PartialEq for Column<T> {
     }
 }
 
-impl<T: Element + Copy + PartialEq> Column<T> {
-    /// Writes it as an array of an archive.
-    pub(crate) fn write(&self, file: &mut NpzWriter, name: &str) -> Result<(), DatasetError> {
-        if self.values.is_empty() {
-            file.add_repeated(name, self.rows, self.blank)
-        } else {
-            file.add(name, &[self.rows], &self.values)
+impl<T: Copy + PartialEq> Column<T> {
+    /// Writes it as an array of an archive, whose numbers may be of a wider type.
+    pub(crate) fn write<W: Element + Copy + From<T>>(
+        &self,
+        file: &mut NpzWriter,
+        name: &str,
+    ) -> Result<(), DatasetError> {
+        if self.is_blank() {
+            return file.add_repeated(name, self.rows, W::from(self.blank));
         }
+        let mut parts = self.parts();
+        file.add_in_parts(name, self.rows, &mut |wide: &mut Vec<W>| {
+            if let Some((rows, values)) = parts.next() {
+                wide.extend(values.iter().map(|&value| W::from(value)));
+                wide.resize(rows, W::from(self.blank));
+            }
+        })
     }
 
     /// Reads it back.
-    pub(crate) fn read(file: &mut NpzReader, name: &str, blank: T) -> Result<Self, ArchiveError> {
+    pub(crate) fn read<W: Element + Copy>(
+        file: &mut NpzReader,
+        name: &str,
+        blank: T,
+        narrow: impl Fn(W) -> T,
+    ) -> Result<Self, ArchiveError> {
         let mut column = Self::new(blank);
-        file.read_in_parts(name, &mut |part: &[T]| {
-            if part.iter().all(|value| same(value, &blank)) {
-                column.push_blank(part.len());
-            } else {
-                column.spell_out();
-                column.values.extend_from_slice(part);
-                column.rows += part.len();
-            }
+        let mut narrowed = Vec::new();
+        file.read_in_parts(name, &mut |part: &[W]| {
+            narrowed.clear();
+            narrowed.extend(part.iter().map(|&value| narrow(value)));
+            column.push_part(&narrowed);
         })?;
         Ok(column)
     }
@@ -160,7 +226,7 @@ mod tests {
         for _ in 0..1000 {
             column.push(f32::NAN);
         }
-        assert!(column.values.capacity() == 0 && column.len() == 1000);
+        assert!(column.pages.is_empty() && column.len() == 1000);
         assert!(column.is_blank() && column.iter().filter(|value| value.is_nan()).count() == 1000);
         assert_eq!(column.position(f32::is_nan), Some(0));
         assert_eq!(Column::new(0).position(|_| true), None);
@@ -185,20 +251,73 @@ mod tests {
     }
 
     #[test]
+    fn pages_hold_what_one_list_would() {
+        let mut column = Column::new(-1);
+        let mut list: Vec<i32> = Vec::new();
+        let mut state = 7u64;
+        let mut next = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..400 {
+            match next(6) {
+                0 => {
+                    let rows = next(2 * PAGE);
+                    column.push_blank(rows);
+                    list.resize(list.len() + rows, -1);
+                }
+                1 => {
+                    let part: Vec<i32> = (0..next(300)).map(|n| n as i32 - 1).collect();
+                    column.push_part(&part);
+                    list.extend(part);
+                }
+                2 => {
+                    column.pop();
+                    list.pop();
+                }
+                _ if !list.is_empty() => {
+                    let row = next(list.len());
+                    column[row] = row as i32;
+                    list[row] = row as i32;
+                }
+                _ => {}
+            }
+        }
+        assert!(list.len() > 10 * PAGE && column.len() == list.len());
+        assert!(column.iter().eq(list.iter().copied()));
+        assert!((0..list.len()).all(|row| column[row] == list[row]));
+        for wanted in [-1, 0, 3 * PAGE as i32, i32::MAX] {
+            let found = list.iter().position(|&value| value == wanted);
+            assert_eq!(column.position(|value| value == wanted), found);
+        }
+    }
+
+    #[test]
     fn blank_columns_are_written_as_any_other() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npz");
-        let mut all_blank = Column::new(-1i64);
+        let mut all_blank = Column::new(-1);
         (0..20_000).for_each(|_| all_blank.push(-1));
         let mut one_set = all_blank.clone();
         one_set[17] = 4;
         let mut file = NpzWriter::create(&path).unwrap();
-        all_blank.write(&mut file, "a").unwrap();
-        one_set.write(&mut file, "b").unwrap();
+        all_blank.write::<i64>(&mut file, "a").unwrap();
+        one_set.write::<i64>(&mut file, "b").unwrap();
         file.finish().unwrap();
         let mut file = NpzReader::open(&path).unwrap();
         assert_eq!(file.read::<i64>("a").unwrap().values, vec![-1; 20_000]);
-        assert!(Column::read(&mut file, "a", -1).unwrap() == all_blank);
-        assert!(Column::read(&mut file, "b", -1).unwrap() == one_set);
+        let narrow = |n: i64| n as i32;
+        assert!(Column::read(&mut file, "a", -1, narrow).unwrap() == all_blank);
+        assert!(Column::read(&mut file, "b", -1, narrow).unwrap() == one_set);
+        assert!(
+            one_set.is_blank()
+                || one_set
+                    .parts()
+                    .filter(|(_, values)| !values.is_empty())
+                    .count()
+                    == 1
+        );
     }
 }

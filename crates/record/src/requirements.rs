@@ -67,15 +67,15 @@ pub struct RequirementTable {
     /// How it ended, a [`State`].
     pub state: Vec<u8>,
     /// The test that shows it, -1 if none.
-    pub test: Vec<i64>,
+    pub test: Column<i32>,
     /// The second test of a requirement on two inputs, which may be the first once more; -1 if none.
-    pub test2: Column<i64>,
+    pub test2: Column<i32>,
     /// 1 if it is covered only within the margin of rounding.
     pub fragile: Column<u8>,
     /// An upper bound on its value over the region, where one was computed, else NaN.
     pub bound: Column<f32>,
     /// The certificate that shows it to be infeasible, -1 if none.
-    pub certificate: Column<i64>,
+    pub certificate: Column<i32>,
     /// For pair criteria: the neurons of their rows, which are the last.
     pub pairs: Option<PairColumns>,
 }
@@ -84,7 +84,7 @@ impl Default for RequirementTable {
     fn default() -> Self {
         Self {
             state: Vec::new(),
-            test: Vec::new(),
+            test: Column::new(-1),
             test2: Column::new(-1),
             fragile: Column::new(0),
             bound: Column::new(f32::NAN),
@@ -101,9 +101,7 @@ impl RequirementTable {
             pairs: family.has_pairs().then(PairColumns::default),
             ..Self::default()
         };
-        let rows = rows_of_slots(family);
-        table.state.reserve_exact(rows);
-        table.test.reserve_exact(rows);
+        table.state.reserve_exact(rows_of_slots(family));
         for (g, group) in family.groups().iter().enumerate() {
             if family.pairs(g).is_none() {
                 table.push_group(family, audit, (g, group));
@@ -134,15 +132,16 @@ impl RequirementTable {
             self.state[first + slot] = State::NotRequired as u8;
         }
         let shown = &audit.witnesses[g];
-        let test = |(test, _): (u32, u32)| i64::from(test);
-        let tests = (0..slots).map(|slot| shown.get(slot).map_or(-1, test));
-        self.test.extend(tests);
+        self.test.push_blank(slots);
         self.test2.push_blank(slots);
         for slot in audit.covered[g].iter() {
+            let Some((test, second)) = shown.get(slot) else {
+                continue;
+            };
+            self.test[first + slot] = number_of(test);
             // One test can meet a requirement on two inputs with itself.
-            let is_paired = family.inputs(g, slot) == Inputs::Two;
-            if let Some((_, second)) = shown.get(slot).filter(|_| is_paired) {
-                self.test2[first + slot] = i64::from(second);
+            if family.inputs(g, slot) == Inputs::Two {
+                self.test2[first + slot] = number_of(second);
             }
         }
         self.fragile.push_blank(slots);
@@ -159,14 +158,14 @@ impl RequirementTable {
         family: &dyn Family,
         audit: &Audit,
         group: usize,
-        refuted: impl Iterator<Item = (usize, i64)>,
+        refuted: impl Iterator<Item = (usize, i32)>,
     ) {
         let number = |slot: usize| Slot {
             group: group as u32,
             slot: slot as u32,
         };
         let criterion = criterion_of(family, group);
-        let open = |(slot, _): &(usize, i64)| !audit.covered[group].contains(*slot);
+        let open = |(slot, _): &(usize, i32)| !audit.covered[group].contains(*slot);
         for (slot, certificate) in refuted.filter(open) {
             if let (Some(columns), Some(pairs)) = (&mut self.pairs, family.pairs(group)) {
                 let neurons = (pairs.layers(group), pairs.neurons(group, slot));
@@ -220,10 +219,10 @@ impl RequirementTable {
         self.state.push(state as u8);
         self.fragile.push(u8::from(fragile));
         self.test
-            .push(shown.map_or(-1, |(first, _)| i64::from(first)));
+            .push(shown.map_or(-1, |(first, _)| number_of(first)));
         let second = shown.filter(|_| paired);
         self.test2
-            .push(second.map_or(-1, |(_, second)| i64::from(second)));
+            .push(second.map_or(-1, |(_, second)| number_of(second)));
         self.bound.push(f32::NAN);
         self.certificate.push(-1);
     }
@@ -235,7 +234,7 @@ impl RequirementTable {
             let slot = self
                 .slot(family, row)
                 .ok_or_else(|| format!("row {row} names no requirement"))?;
-            let number = |n: i64| u32::try_from(n).map_err(|_| format!("row {row} names no test"));
+            let number = |n: i32| u32::try_from(n).map_err(|_| format!("row {row} names no test"));
             claims.push(PairClaim {
                 slot,
                 first: number(self.test[row])?,
@@ -284,7 +283,7 @@ impl RequirementTable {
         let pairs: Vec<usize> = from.iter().filter_map(|r| r.checked_sub(first)).collect();
         Self {
             state: pick(&self.state, from),
-            test: pick(&self.test, from),
+            test: self.test.pick(from),
             test2: self.test2.pick(from),
             fragile: self.fragile.pick(from),
             bound: self.bound.pick(from),
@@ -316,13 +315,13 @@ impl RequirementTable {
     /// Why the table does not fit a suite of so many tests, if it does not: every number is checked before
     /// anybody uses it.
     pub fn misfit(&self, tests: usize) -> Option<String> {
-        let is_no_test = |test: i64| test < -1 || test >= 0 && test as u64 >= tests as u64;
+        let is_no_test = |test: i32| test < -1 || usize::try_from(test).is_ok_and(|t| t >= tests);
         let is_no_state = |&state: &u8| State::from_number(state).is_none();
         // Column by column: there can be tens of millions of rows, and most columns are blank.
         let wrong = [
             (self.state.iter().position(is_no_state))
                 .map(|row| (row, format!("state {}, which none is", self.state[row]))),
-            (self.test.iter().position(|&test| is_no_test(test)))
+            (self.test.position(is_no_test))
                 .map(|row| (row, format!("test {} of {tests}", self.test[row]))),
             (self.test2.position(is_no_test))
                 .map(|row| (row, format!("test {} of {tests}", self.test2[row]))),
@@ -338,11 +337,11 @@ impl RequirementTable {
         let rows = [self.state.len()];
         let mut file = NpzWriter::create(path)?;
         file.add("state", &rows, &self.state)?;
-        file.add("test", &rows, &self.test)?;
-        self.test2.write(&mut file, "test2")?;
-        self.fragile.write(&mut file, "fragile")?;
-        self.bound.write(&mut file, "bound")?;
-        self.certificate.write(&mut file, "certificate")?;
+        self.test.write::<i64>(&mut file, "test")?;
+        self.test2.write::<i64>(&mut file, "test2")?;
+        self.fragile.write::<u8>(&mut file, "fragile")?;
+        self.bound.write::<f32>(&mut file, "bound")?;
+        self.certificate.write::<i64>(&mut file, "certificate")?;
         if let Some(columns) = &self.pairs {
             let rows = [columns.i.len()];
             if !columns.criterion.is_empty() {
@@ -375,11 +374,11 @@ impl RequirementTable {
         };
         let table = Self {
             state: file.read("state")?.values,
-            test: file.read("test")?.values,
-            test2: Column::read(&mut file, "test2", -1)?,
-            fragile: Column::read(&mut file, "fragile", 0)?,
-            bound: Column::read(&mut file, "bound", f32::NAN)?,
-            certificate: Column::read(&mut file, "certificate", -1)?,
+            test: Column::read(&mut file, "test", -1, number_of::<i64>)?,
+            test2: Column::read(&mut file, "test2", -1, number_of::<i64>)?,
+            fragile: Column::read(&mut file, "fragile", 0, |byte: u8| byte)?,
+            bound: Column::read(&mut file, "bound", f32::NAN, |bound: f32| bound)?,
+            certificate: Column::read(&mut file, "certificate", -1, number_of::<i64>)?,
             pairs,
         };
         let rows = table.state.len();
@@ -400,6 +399,12 @@ impl RequirementTable {
             ))
         }
     }
+}
+
+/// The number of a test or a certificate as it is in memory, which none of those goes beyond; what does is none, and
+/// [`RequirementTable::misfit`] says so.
+fn number_of<N: TryInto<i32>>(number: N) -> i32 {
+    number.try_into().unwrap_or(i32::MIN)
 }
 
 /// As they are on disk. Tables of pairs can have millions of rows, so columns are converted one by one.

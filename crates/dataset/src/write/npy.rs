@@ -50,11 +50,21 @@ pub(super) fn check_length<T>(
     if element_count(shape) == Some(values.len()) {
         return Ok(());
     }
-    Err(DatasetError::WrongLength {
+    Err(wrong_length(path, array, shape, values.len()))
+}
+
+/// So many values do not fill the shape.
+pub(super) fn wrong_length(
+    path: &Path,
+    array: Option<&str>,
+    shape: &[usize],
+    values: usize,
+) -> DatasetError {
+    DatasetError::WrongLength {
         place: array_place(path, array),
-        values: values.len(),
+        values,
         shape: Shape(shape).to_string(),
-    })
+    }
 }
 
 /// Header and elements, C order, little endian.
@@ -66,13 +76,39 @@ pub(super) fn write_array<T: Codec>(
     writer.write_all(&header(T::DESCR, shape)?)?;
     let mut bytes = Vec::with_capacity(size_of_val(values).min(CHUNK * size_of::<T>()));
     for chunk in values.chunks(CHUNK) {
-        bytes.clear();
-        for value in chunk {
-            bytes.extend_from_slice(value.encode().as_ref());
-        }
+        encode(chunk, &mut bytes);
         writer.write_all(&bytes)?;
     }
     Ok(())
+}
+
+/// The same of an array of one axis, whose values come part by part until one is empty. Returns how many there were.
+pub(super) fn write_in_parts<T: Codec>(
+    writer: &mut impl Write,
+    count: usize,
+    next: &mut dyn FnMut(&mut Vec<T>),
+) -> io::Result<usize> {
+    writer.write_all(&header(T::DESCR, &[count])?)?;
+    let (mut part, mut bytes) = (Vec::new(), Vec::new());
+    let mut written = 0;
+    loop {
+        part.clear();
+        next(&mut part);
+        if part.is_empty() {
+            return Ok(written);
+        }
+        encode(&part, &mut bytes);
+        writer.write_all(&bytes)?;
+        written += part.len();
+    }
+}
+
+/// Values as they are on disk.
+fn encode<T: Codec>(values: &[T], bytes: &mut Vec<u8>) {
+    bytes.clear();
+    for value in values {
+        bytes.extend_from_slice(value.encode().as_ref());
+    }
 }
 
 /// An array of one axis with one value everywhere, as [`write_array`] would write it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::AtomicFile;
 use super::archive::{Archive, MemberWriter};
-use super::npy::{check_length, write_array, write_repeated};
+use super::npy::{check_length, write_array, write_in_parts, write_repeated, wrong_length};
 use crate::arrays::Element;
 use crate::error::DatasetError;
 
@@ -45,6 +45,25 @@ impl NpzWriter {
         value: T,
     ) -> Result<(), DatasetError> {
         self.member(name, |member| write_repeated(member, count, &value))
+    }
+
+    /// Adds an array of one axis, part by part: `next` fills the vector it is given, which is empty, with the values
+    /// that come next, and leaves it so after the last.
+    pub fn add_in_parts<T: Element>(
+        &mut self,
+        name: &str,
+        count: usize,
+        next: &mut dyn FnMut(&mut Vec<T>),
+    ) -> Result<(), DatasetError> {
+        let mut written = 0;
+        self.member(name, |member| {
+            written = write_in_parts(member, count, next)?;
+            Ok(())
+        })?;
+        if written == count {
+            return Ok(());
+        }
+        Err(wrong_length(&self.path, Some(name), &[count], written))
     }
 
     fn member(
@@ -93,6 +112,25 @@ mod tests {
         assert_eq!(reader.read::<i64>("root").unwrap().values, [-1, 6427]);
         let message = reader.read::<f32>("y").unwrap_err().to_string();
         assert!(message.contains("\"stage\" (2)"), "{message}");
+    }
+
+    #[test]
+    fn parts_are_one_array_and_must_fill_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let values: Vec<i64> = (0..1000).map(|n| n * n).collect();
+        let write = |name: &str, count: usize| {
+            let path = folder.path().join(name);
+            let mut writer = NpzWriter::create(&path).unwrap();
+            let mut parts = values.chunks(300);
+            writer.add_in_parts("x", count, &mut |part: &mut Vec<i64>| {
+                part.extend(parts.next().unwrap_or_default());
+            })?;
+            writer.finish().map(|()| path)
+        };
+        let mut reader = NpzReader::open(&write("a.npz", 1000).unwrap()).unwrap();
+        assert_eq!(reader.read::<i64>("x").unwrap().values, values);
+        let message = write("b.npz", 1001).unwrap_err().to_string();
+        assert!(message.contains("1000 values"), "{message}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::verify::folder::read;
 pub struct Proofs {
     facts: ProvenFacts,
     /// Numbers of those accepted.
-    pub accepted: BTreeSet<i64>,
+    pub accepted: BTreeSet<i32>,
     /// How many files there are, and how many statements are about executions alone.
     pub files: usize,
     pub by_executions: usize,
@@ -58,8 +58,7 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
         let bytes = read(file)?;
         let judged = if SlopeCertificate::begins(&bytes) {
             judge_slope(&opened.network, &bytes, &opened.digest).map(|slope| {
-                let numbered = number(file).and_then(|number| i32::try_from(number).ok());
-                slopes.extend(numbered.map(|number| (number, slope)));
+                slopes.extend(number(file).map(|number| (number, slope)));
                 0
             })
         } else {
@@ -84,7 +83,7 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
 }
 
 /// The number in a certificate's name.
-fn number(file: &Path) -> Option<i64> {
+fn number(file: &Path) -> Option<i32> {
     file.file_stem()?.to_str()?.parse().ok()
 }
 

@@ -69,7 +69,7 @@ pub fn judge(
 fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, String> {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let tests = opened.suite.len();
-    let test = |number: i64| u32::try_from(number).ok().filter(|&n| (n as usize) < tests);
+    let test = |number: i32| u32::try_from(number).ok().filter(|&n| (n as usize) < tests);
     let mut rows = Vec::new();
     let mut claims = Vec::new();
     for row in (0..table.state.len()).filter(|&row| table.test2[row] >= 0) {
@@ -109,9 +109,9 @@ fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, S
 }
 
 /// The requirements that rows call infeasible and that are, with the certificates named.
-fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTreeMap<Slot, i64> {
+fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTreeMap<Slot, i32> {
     let (table, family) = (&opened.table, opened.family.as_ref());
-    let mut claimed: BTreeMap<Slot, i64> = BTreeMap::new();
+    let mut claimed: BTreeMap<Slot, i32> = BTreeMap::new();
     for row in (0..table.state.len()).filter(|&r| table.state[r] == State::Infeasible as u8) {
         if let Some(slot) = table.slot(family, row) {
             claimed.insert(slot, table.certificate[row]);

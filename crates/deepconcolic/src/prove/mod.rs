@@ -104,11 +104,11 @@ impl Proven {
 
     /// The infeasible requirements of a group and their certificates; -1 where there are none at all, and it takes
     /// none to see that nothing meets the requirement.
-    pub fn numbers(&self, group: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
+    pub fn numbers(&self, group: usize) -> impl Iterator<Item = (usize, i32)> + '_ {
         let group = self.certificates.get(group).map_or(&[][..], Vec::as_slice);
         let known = group.iter().enumerate().filter(|(_, number)| **number >= 0);
         let has_none = self.accepted.is_empty() && self.accepted_slopes.is_empty();
-        known.map(move |(slot, &number)| (slot, if has_none { -1 } else { i64::from(number) }))
+        known.map(move |(slot, &number)| (slot, if has_none { -1 } else { number }))
     }
 
     /// All infeasible requirements.

@@ -44,7 +44,7 @@ pub struct ThenAndNow {
 }
 
 /// The tests that show each covered requirement.
-type Covered = BTreeMap<Slot, (i64, i64)>;
+type Covered = BTreeMap<Slot, (i32, i32)>;
 
 impl CoverageChange {
     /// Compares two tables of the same requirements, some of which are properties, group by group. Rows that name no
@@ -131,7 +131,7 @@ fn with_state(
     family: &dyn Family,
     table: &RequirementTable,
     state: State,
-) -> impl Iterator<Item = Result<(Slot, (i64, i64)), String>> {
+) -> impl Iterator<Item = Result<(Slot, (i32, i32)), String>> {
     let rows = (0..table.state.len()).filter(move |&row| table.state[row] == state as u8);
     rows.map(move |row| {
         let slot = table.slot(family, row);

@@ -145,8 +145,8 @@ fn map(layer: &Layer, neurons: &Neurons, block: usize) -> CellMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Shown {
     Open,
-    Certificate(i64),
-    Test(i64),
+    Certificate(i32),
+    Test(i32),
     /// So many requirements of a neuron ended so.
     Counts(usize, usize, usize),
 }

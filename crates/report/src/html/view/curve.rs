@@ -40,7 +40,7 @@ fn gained(run: &SavedRun) -> Vec<usize> {
     let mut gained = vec![0; run.suite.len()];
     let table = &run.requirements;
     let tests = table.test.iter().zip(table.test2.iter());
-    for (&state, (&first, second)) in table.state.iter().zip(tests) {
+    for (&state, (first, second)) in table.state.iter().zip(tests) {
         if state == State::Covered as u8 {
             let last = first.max(second);
             if let Some(number) = usize::try_from(last).ok().and_then(|t| gained.get_mut(t)) {
