@@ -35,6 +35,11 @@ impl ProgressLine {
         }
     }
 
+    /// Since the command began to work.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Shows what is worth a line of an event.
     pub fn hear(&mut self, event: &Event) {
         match event {
