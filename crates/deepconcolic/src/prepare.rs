@@ -20,7 +20,7 @@ use crate::features::FeatureSettings;
 use crate::folder::{paths, profile_file, region_file};
 use crate::job::{Job, Radius, SeedRequest};
 use crate::model::GRACE;
-use crate::session::Timetable;
+use crate::session::{Closing, Timetable};
 use crate::settings::{
     DataNames, DomainSettings, RequirementText, SeedChoice, Settings, Shapes, hash_bytes,
     hash_samples, hash_values,
@@ -91,7 +91,13 @@ impl Preparing<'_> {
     /// What ends a part that may take this share of the time left. Where passes are counted, what a run starts from
     /// does not depend on the clock.
     fn limits(&self, share: f64) -> Limits<'_> {
-        let end = self.time.end().filter(|_| self.time.has_shares());
+        self.limits_before(0.0, share)
+    }
+
+    /// The same where so many seconds of the time are kept for the end of the run.
+    fn limits_before(&self, kept: f64, share: f64) -> Limits<'_> {
+        let end = self.time.before_last(kept);
+        let end = end.filter(|_| self.time.has_shares());
         Limits {
             executions: None,
             deadline: self.time.share(share, end),
@@ -115,7 +121,8 @@ impl Prepared {
     ) -> Result<Self, Error> {
         let mut prepared = job.prepare(preparing, tell)?;
         if preparing.earlier.is_none() {
-            prepared.settle(job, &preparing.limits(MEASURE_SHARE))?;
+            let kept = Closing::of_run(&prepared).at_least();
+            prepared.settle(job, &preparing.limits_before(kept, MEASURE_SHARE))?;
         }
         let family = family_notes(prepared.family.as_ref(), &prepared.space);
         prepared.notes.extend(family);

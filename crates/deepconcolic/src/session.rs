@@ -36,6 +36,7 @@ use crate::prepare::{Prepared, Preparing};
 use crate::prove::{self, Proven, Recall};
 use crate::settings::Settings;
 pub use cancel::Cancel;
+pub(crate) use closing::Closing;
 use log::Log;
 pub use resumption::Resumption;
 pub use stopwatch::Stopwatch;

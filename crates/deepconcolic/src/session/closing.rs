@@ -1,7 +1,13 @@
 //! What the end of a run will take: every test run again, verdicts, controls, saving. It is kept back from the search,
 //! sized by the suite and by what was measured so far.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+use deepconcolic_criteria::Group;
+use deepconcolic_network::{Layer, Point};
+
+use crate::prepare::Prepared;
 
 /// What the audit takes beyond the first look at a test, and some of the controls: these run as many inputs, and fewer
 /// where there is no time.
@@ -74,14 +80,26 @@ impl Measured {
 }
 
 impl Closing {
-    /// Nothing measured yet, of a run with so many requirements, of which so many have a row in tables, and with so many
-    /// neurons whose ranges are kept, on inputs of so many values.
-    pub fn of(requirements: usize, rows: usize, neurons: usize, elements: usize) -> Self {
+    /// Of a run that has measured nothing yet.
+    pub fn of_run(prepared: &Prepared) -> Self {
+        let family = prepared.family.as_ref();
+        let groups = || family.groups().iter().enumerate();
+        let has_rows = |(number, _): &(usize, &Group)| family.pairs(*number).is_none();
+        let rows = groups().filter(has_rows).map(|(_, group)| group.slots());
+        let layers: BTreeSet<usize> = (family.points().into_iter())
+            .filter_map(|point| match point {
+                Point::Pre(layer) => Some(layer),
+                _ => None,
+            })
+            .collect();
+        let layers = layers
+            .iter()
+            .map(|&layer| &prepared.network.layers()[layer]);
         Self {
-            requirements,
-            rows,
-            neurons,
-            elements,
+            requirements: groups().map(|(_, group)| group.slots()).sum(),
+            rows: rows.sum(),
+            neurons: layers.map(Layer::neurons).sum(),
+            elements: prepared.network.input_elements(),
             ..Self::default()
         }
     }
@@ -107,6 +125,11 @@ impl Closing {
             self.judged.each()
         };
         self.saving(suite) + look * runs + verdict * suite.unjudged as f64
+    }
+
+    /// Seconds that the end will take however few tests there are.
+    pub fn at_least(&self) -> f64 {
+        self.saving(Suite::default())
     }
 
     /// Seconds of it that come last: what is known by then is saved and shown.

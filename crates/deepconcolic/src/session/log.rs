@@ -1,15 +1,13 @@
 //! What goes along with a campaign: rounds are in the journal before anybody is told, verdicts keep up with the
 //! suite, and the clock runs.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use deepconcolic_campaign::oracle::{Judgement, Verdict};
 use deepconcolic_campaign::{Campaign, Ledger, Limits, Passes, Round, Stage, Test};
-use deepconcolic_criteria::Group;
-use deepconcolic_network::{BitSet, Layer, Point};
+use deepconcolic_network::BitSet;
 use deepconcolic_record::{Journal, JournalEntry, JournalStep, ProofRecord};
 
 use super::closing::{Closing, Suite};
@@ -63,7 +61,7 @@ impl Log {
             watch,
             minimising: kept * time.left().unwrap_or_default(),
             time,
-            closing: closing(prepared),
+            closing: Closing::of_run(prepared),
             executions: job.max_executions,
             stage: None,
             told: 0,
@@ -269,27 +267,6 @@ fn counts(ledger: &Ledger, properties: &[BitSet]) -> (Counts, Counts) {
     goals.total = ledger.total().saturating_sub(of_properties.total);
     goals.met = ledger.covered_count().saturating_sub(of_properties.met);
     (goals, of_properties)
-}
-
-/// What the end of a run takes that has done nothing yet.
-fn closing(prepared: &Prepared) -> Closing {
-    let family = prepared.family.as_ref();
-    let groups = || family.groups().iter().enumerate();
-    let slots = groups().map(|(_, group)| group.slots()).sum();
-    let has_rows = |(number, _): &(usize, &Group)| family.pairs(*number).is_none();
-    let rows = groups().filter(has_rows).map(|(_, group)| group.slots());
-    let rows = rows.sum();
-    let layers: BTreeSet<usize> = (family.points().into_iter())
-        .filter_map(|point| match point {
-            Point::Pre(layer) => Some(layer),
-            _ => None,
-        })
-        .collect();
-    let layers = layers
-        .iter()
-        .map(|&layer| &prepared.network.layers()[layer]);
-    let neurons = layers.map(Layer::neurons).sum();
-    Closing::of(slots, rows, neurons, prepared.network.input_elements())
 }
 
 impl Prepared {
