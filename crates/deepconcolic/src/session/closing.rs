@@ -175,10 +175,17 @@ mod tests {
             tests: 10,
             ..Suite::default()
         };
-        let small = Closing::of(100, 100, 100, 784);
-        let many_neurons = Closing::of(100, 100, 10_000_000, 784);
+        let of = |neurons, elements| Closing {
+            requirements: 100,
+            rows: 100,
+            neurons,
+            elements,
+            ..Closing::default()
+        };
+        let small = of(100, 784);
+        let many_neurons = of(10_000_000, 784);
         assert!(many_neurons.saving(ten) > small.saving(ten) + 0.5);
-        let large_inputs = Closing::of(100, 100, 100, 300_000);
+        let large_inputs = of(100, 300_000);
         let plain = large_inputs.saving(ten);
         for drawn in [
             Suite {
