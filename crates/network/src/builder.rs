@@ -146,15 +146,14 @@ impl NetworkBuilder {
     /// here and now.
     pub fn add(
         &mut self,
-        op: impl Operator + 'static,
+        op: impl Into<Arc<dyn Operator>>,
         inputs: &[Tensor],
         name: &str,
     ) -> Result<Tensor, String> {
-        self.add_shared(Arc::new(op), inputs, name)
+        self.add_shared(op.into(), inputs, name)
     }
 
-    /// Adds an operator that is already shared.
-    pub fn add_shared(
+    fn add_shared(
         &mut self,
         op: Arc<dyn Operator>,
         inputs: &[Tensor],

@@ -72,7 +72,10 @@ pub trait Curve: Debug + Send + Sync + 'static {
     /// The value in a number type. Through `f64` unless the computation is exact in `T` or rounds
     /// but once.
     #[inline]
-    fn at<T: Scalar>(&self, x: T) -> T {
+    fn at<T: Scalar>(&self, x: T) -> T
+    where
+        Self: Sized,
+    {
         T::of(if T::SINGLE {
             self.value_for_single(x.f64())
         } else {

@@ -4,6 +4,9 @@
 //! case `s = 0`.) On a part where `f` is convex or concave, the extremes lie at the ends or where
 //! `f' = s`, and a bracket of that point bounds them by the tangents at its ends. All of it is
 //! computed in `f64` and widened by more than its rounding errors.
+//!
+//! Curves come here as `dyn Curve`, so that one copy serves all of them: a copy for each curve and each number type was
+//! a tenth of what the model formats compile to, and a line costs a few such calls beside a product over every neuron.
 
 use super::curve::Curve;
 use super::outward::{down, up};
@@ -16,7 +19,8 @@ const ROUNDING: f64 = 16.0 * f64::EPSILON;
 pub(super) type EnvelopeLine<T> = (T, T);
 
 /// Least and largest value over `[l, u]`, computed ones included.
-pub(super) fn interval<C: Curve, T: Scalar>(curve: &C, l: T, u: T) -> (T, T) {
+#[inline(never)]
+pub(super) fn interval<T: Scalar>(curve: &dyn Curve, l: T, u: T) -> (T, T) {
     let (l, u) = (l.f64(), u.f64());
     if !curve.defined(l, u) {
         return (T::NEG_INFINITY, T::INFINITY);
@@ -27,8 +31,9 @@ pub(super) fn interval<C: Curve, T: Scalar>(curve: &C, l: T, u: T) -> (T, T) {
 }
 
 /// Lines below and above over `[l, u]`, as a function of real numbers.
-pub(super) fn lines<C: Curve, T: Scalar>(
-    curve: &C,
+#[inline(never)]
+pub(super) fn lines<T: Scalar>(
+    curve: &dyn Curve,
     l: T,
     u: T,
 ) -> (EnvelopeLine<T>, EnvelopeLine<T>) {
@@ -63,7 +68,7 @@ fn representable<T: Scalar>(slope: f64) -> T {
 }
 
 /// Bounds of `f(x) - slope x` over `[l, u]`.
-fn extremes<C: Curve>(curve: &C, slope: f64, l: f64, u: f64) -> (f64, f64) {
+fn extremes(curve: &dyn Curve, slope: f64, l: f64, u: f64) -> (f64, f64) {
     let mut band = Band {
         curve,
         slope,
@@ -96,8 +101,8 @@ struct Point {
 }
 
 /// What is known of the extremes after some parts of the interval.
-struct Band<'a, C> {
-    curve: &'a C,
+struct Band<'a> {
+    curve: &'a dyn Curve,
     slope: f64,
     /// The largest `|slope x|`.
     tilt: f64,
@@ -105,7 +110,7 @@ struct Band<'a, C> {
     high: f64,
 }
 
-impl<C: Curve> Band<'_, C> {
+impl Band<'_> {
     fn part(&mut self, from: f64, to: f64) {
         if let Some(line) = self.curve.line(from) {
             self.end_of_line(line, from);

@@ -81,11 +81,23 @@ pub use top_k::Ranked;
 pub use transpose::reorder;
 pub use window::Window;
 
-/// Exports the operators of these files and tests each against the laws of all operators, on the cases that its
-/// file gives.
+/// Exports what these files define and makes the operators of it that networks hold; tests each against the laws of all
+/// operators, on the cases that its file gives.
+///
+/// Operators become shared here, in functions without parameters, so that this crate compiles what they do, once. Where
+/// the caller shared them, the crate that reads model files compiled all of them a second time.
 macro_rules! operators {
-    ($($file:ident: $name:ident,)+) => {
+    ($($file:ident: $name:ident => $operator:ty,)+) => {
         $(pub use $file::$name;)+
+
+        $(
+            impl From<$operator> for std::sync::Arc<dyn crate::Operator> {
+                #[inline(never)]
+                fn from(operator: $operator) -> Self {
+                    std::sync::Arc::new(operator)
+                }
+            }
+        )+
 
         #[cfg(test)]
         mod obeys_the_laws {
@@ -102,58 +114,58 @@ macro_rules! operators {
 }
 
 operators! {
-    abs: Abs,
-    add: Add,
-    arc: Arc,
-    arg_max: ArgMax,
-    average_pool: AveragePool,
-    axis_map: AxisMap,
-    celu: Celu,
-    choose: Choose,
-    clip: Clip,
-    comparison: Comparison,
-    concat: Concat,
-    conv: Conv,
-    dense: Dense,
-    div: Div,
-    dynamic_quantize: DynamicQuantize,
-    elu: Elu,
-    erf: Erf,
-    exp: Exp,
-    gelu: Gelu,
-    hard_sigmoid: HardSigmoid,
-    hard_swish: HardSwish,
-    hyperbolic: Hyperbolic,
-    layer_norm: LayerNorm,
-    leaky_relu: LeakyRelu,
-    log: Log,
-    lookup: Lookup,
-    mat_mul: MatMul,
-    max: Max,
-    max_pool: MaxPool,
-    min: Min,
-    mish: Mish,
-    mul: Mul,
-    power: Power,
-    prelu: PRelu,
-    quantize: FakeQuantize,
-    reciprocal: Reciprocal,
-    reduce: Reduce,
-    relu: Relu,
-    remainder: Remainder,
-    select: Select,
-    selu: Selu,
-    sigmoid: Sigmoid,
-    softmax: Softmax,
-    softplus: Softplus,
-    softsign: Softsign,
-    sparse_map: SparseMap,
-    sqrt: Sqrt,
-    step: Step,
-    sub: Sub,
-    tanh: Tanh,
-    top_k: TopK,
-    transpose: Transpose,
-    view: View,
-    wave: Wave,
+    abs: Abs => Elementwise<Abs>,
+    add: Add => Binary<Add>,
+    arc: Arc => Elementwise<Arc>,
+    arg_max: ArgMax => ArgMax,
+    average_pool: AveragePool => AveragePool,
+    axis_map: AxisMap => AxisMap,
+    celu: Celu => Elementwise<Celu>,
+    choose: Choose => Choose,
+    clip: Clip => Elementwise<Clip>,
+    comparison: Comparison => Binary<Comparison>,
+    concat: Concat => Concat,
+    conv: Conv => Conv,
+    dense: Dense => Dense,
+    div: Div => Binary<Div>,
+    dynamic_quantize: DynamicQuantize => DynamicQuantize,
+    elu: Elu => Elementwise<Elu>,
+    erf: Erf => Elementwise<Erf>,
+    exp: Exp => Elementwise<Exp>,
+    gelu: Gelu => Elementwise<Gelu>,
+    hard_sigmoid: HardSigmoid => Elementwise<HardSigmoid>,
+    hard_swish: HardSwish => Elementwise<HardSwish>,
+    hyperbolic: Hyperbolic => Elementwise<Hyperbolic>,
+    layer_norm: LayerNorm => LayerNorm,
+    leaky_relu: LeakyRelu => Elementwise<LeakyRelu>,
+    log: Log => Elementwise<Log>,
+    lookup: Lookup => Lookup,
+    mat_mul: MatMul => MatMul,
+    max: Max => Binary<Max>,
+    max_pool: MaxPool => MaxPool,
+    min: Min => Binary<Min>,
+    mish: Mish => Elementwise<Mish>,
+    mul: Mul => Binary<Mul>,
+    power: Power => Elementwise<Power>,
+    prelu: PRelu => PRelu,
+    quantize: FakeQuantize => FakeQuantize,
+    reciprocal: Reciprocal => Elementwise<Reciprocal>,
+    reduce: Reduce => Reduce,
+    relu: Relu => Elementwise<Relu>,
+    remainder: Remainder => Binary<Remainder>,
+    select: Select => Select,
+    selu: Selu => Elementwise<Selu>,
+    sigmoid: Sigmoid => Elementwise<Sigmoid>,
+    softmax: Softmax => Softmax,
+    softplus: Softplus => Elementwise<Softplus>,
+    softsign: Softsign => Elementwise<Softsign>,
+    sparse_map: SparseMap => SparseMap,
+    sqrt: Sqrt => Elementwise<Sqrt>,
+    step: Step => Step,
+    sub: Sub => Binary<Sub>,
+    tanh: Tanh => Elementwise<Tanh>,
+    top_k: TopK => TopK,
+    transpose: Transpose => Transpose,
+    view: View => View,
+    wave: Wave => Wave,
 }

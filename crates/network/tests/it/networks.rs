@@ -1,6 +1,8 @@
 //! Properties of whole networks: execution, derivatives and bounds agree with each other, on random
 //! networks of every family.
 
+use std::sync::Arc;
+
 use deepconcolic_network::{
     Head, Nature, Network, NetworkBuilder, Operator, Pass, Point, Row, Seed, Shape, ops,
 };
@@ -362,7 +364,7 @@ fn layers_are_in_the_file_s_order_whatever_the_kernels_use() {
 }
 
 /// A network that ends in an operator on a tensor of this shape.
-fn ending_in(op: impl Operator + 'static, shape: &[usize]) -> Network {
+fn ending_in(op: impl Into<Arc<dyn Operator>>, shape: &[usize]) -> Network {
     let shape = Shape::new(shape.to_vec()).unwrap();
     let (mut builder, x) = NetworkBuilder::new("x", shape);
     let v = builder

@@ -1,11 +1,13 @@
 //! Activations and other functions of one tensor, element by element.
 
-use deepconcolic_network::Tensor;
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{
     Abs, Binary, Celu, Clip, Comparison, Curve, Elementwise, Elu, Erf, Exp, Gelu, HardSigmoid,
     HardSwish, LeakyRelu, Log, Mish, Mul, PRelu, Reciprocal, Relu, Selu, Sigmoid, Softplus,
     Softsign, Sqrt, Sub, Tanh,
 };
+use deepconcolic_network::{Operator, Tensor};
 
 use super::context::{Context, float, typed};
 use super::logic::compared;
@@ -15,7 +17,10 @@ use crate::onnx::quote::quote;
 
 type Outputs = Result<Vec<Value>, String>;
 
-fn curve(context: &mut Context<'_>, curve: impl Curve + 'static) -> Outputs {
+fn curve<C: Curve>(context: &mut Context<'_>, curve: C) -> Outputs
+where
+    Elementwise<C>: Into<Arc<dyn Operator>>,
+{
     let input = context.tensor(0)?;
     float(context.add(Elementwise::new(curve), &[input])?)
 }

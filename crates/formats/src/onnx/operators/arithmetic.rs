@@ -1,5 +1,7 @@
 //! Arithmetic of two or more tensors.
 
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{Add, Binary, Div, Max, Min, Mul, Sub};
 use deepconcolic_network::{Operator, Tensor};
 
@@ -8,33 +10,25 @@ use crate::onnx::import::Value;
 
 type Outputs = Result<Vec<Value>, String>;
 
-fn binary(context: &mut Context<'_>, op: impl Operator + 'static) -> Outputs {
+fn binary(context: &mut Context<'_>, op: impl Into<Arc<dyn Operator>>) -> Outputs {
     let (a, b) = (context.value(0)?, context.value(1)?);
     let result = context.add(op, &[a.tensor, b.tensor])?;
     typed(result, a.integer && b.integer)
 }
 
 /// Any number of tensors, two at a time.
-fn variadic(
-    context: &mut Context<'_>,
-    op: &(impl Operator + Clone + 'static),
-    tensors: &[Tensor],
-) -> Outputs {
+fn variadic(context: &mut Context<'_>, op: &Arc<dyn Operator>, tensors: &[Tensor]) -> Outputs {
     let Some((first, rest)) = tensors.split_first() else {
         return Err("it has no inputs".into());
     };
     let result = rest
         .iter()
-        .try_fold(*first, |a, &b| context.add(op.clone(), &[a, b]))?;
+        .try_fold(*first, |a, &b| context.add(Arc::clone(op), &[a, b]))?;
     typed(result, context.all_integers())
 }
 
 /// The largest or smallest of tensors, without single numbers that bound nothing.
-fn extreme(
-    context: &mut Context<'_>,
-    op: &(impl Operator + Clone + 'static),
-    neutral: f64,
-) -> Outputs {
+fn extreme(context: &mut Context<'_>, op: &Arc<dyn Operator>, neutral: f64) -> Outputs {
     let mut tensors = context.tensors()?;
     let bounds = |tensor: &Tensor| {
         let nothing = context.builder.shape(*tensor).rank() == 0
@@ -86,16 +80,16 @@ pub fn neg(context: &mut Context<'_>) -> Outputs {
 }
 
 pub fn max(context: &mut Context<'_>) -> Outputs {
-    extreme(context, &Binary::new(Max), f64::NEG_INFINITY)
+    extreme(context, &Binary::new(Max).into(), f64::NEG_INFINITY)
 }
 
 pub fn min(context: &mut Context<'_>) -> Outputs {
-    extreme(context, &Binary::new(Min), f64::INFINITY)
+    extreme(context, &Binary::new(Min).into(), f64::INFINITY)
 }
 
 pub fn sum(context: &mut Context<'_>) -> Outputs {
     let tensors = context.tensors()?;
-    variadic(context, &Binary::new(Add), &tensors)
+    variadic(context, &Binary::new(Add).into(), &tensors)
 }
 
 pub fn mean(context: &mut Context<'_>) -> Outputs {

@@ -159,7 +159,7 @@ impl Context<'_> {
     /// Adds an operator under the node's name.
     pub fn add(
         &mut self,
-        op: impl Operator + 'static,
+        op: impl Into<Arc<dyn Operator>>,
         inputs: &[Tensor],
     ) -> Result<Tensor, String> {
         self.builder.add(op, inputs, self.name)

@@ -105,11 +105,10 @@ impl Kernel {
         } else {
             let (weights, bias) = (self.weights.clone(), self.bias.clone());
             let op = Conv::new(window, self.groups, size, self.outputs, weights, bias)?;
-            let op: Arc<dyn Operator> = Arc::new(op);
-            Arc::clone(self.packed.get_or_init(|| op))
+            Arc::clone(self.packed.get_or_init(|| op.into()))
         };
         let name = context.name.to_owned();
-        context.builder.add_shared(op, &[image], &name)
+        context.builder.add(op, &[image], &name)
     }
 
     /// Each plane of the output is a convolution of the planes it sees, laid side by side as channels.

@@ -1,5 +1,7 @@
 //! Pooling, and the window attributes it shares with convolution.
 
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{
     Abs, AveragePool, Binary, Elementwise, MaxPool, Mul, Power, Reduce, Transpose, View, Window,
 };
@@ -71,7 +73,7 @@ fn root(context: &mut Context<'_>, sums: Tensor, order: f64) -> Result<Tensor, S
 
 /// Pools along one to three spatial axes. Samples count as channels, since windows never join those; a volume is
 /// pooled plane by plane, then along its depth.
-fn pooled<O: Operator + 'static>(
+fn pooled<O: Into<Arc<dyn Operator>>>(
     context: &mut Context<'_>,
     input: Tensor,
     pool: impl Fn(Window, [usize; 3]) -> Result<O, String>,

@@ -252,7 +252,7 @@ impl Cell {
         let dense = |weights: Vec<f64>, inputs: usize, bias: Vec<f64>| {
             let sides = [inputs, bias.len()];
             let layer = Dense::of(sides, &Numbers::from(weights), Lie::OutputsByInputs, bias)?;
-            Ok::<Arc<dyn Operator>, String>(Arc::new(layer))
+            Ok::<Arc<dyn Operator>, String>(layer.into())
         };
         let split = if kind == Kind::Gru { 2 * hidden } else { rows };
         let (gates_part, candidate_part) = from_output.split_at(split * hidden);
@@ -409,7 +409,7 @@ impl Cell {
         }
         let name = format!("{}{suffix}", context.name);
         let activation = Arc::clone(&self.activations[number]);
-        context.builder.add_shared(activation, &[tensor], &name)
+        context.builder.add(activation, &[tensor], &name)
     }
 }
 
@@ -419,7 +419,7 @@ fn shared(
     input: Tensor,
 ) -> Result<Tensor, String> {
     let name = context.name.to_owned();
-    context.builder.add_shared(Arc::clone(op), &[input], &name)
+    context.builder.add(Arc::clone(op), &[input], &name)
 }
 
 /// The activations of one direction, by the node's names and parameters.
@@ -455,16 +455,16 @@ fn activations(
         // Parameters are listed for those activations alone that have some.
         let mut alpha = |default: f64| alphas.next().unwrap_or(default);
         made.push(match name.to_ascii_lowercase().as_str() {
-            "sigmoid" => Arc::new(Elementwise::new(Sigmoid)),
-            "tanh" => Arc::new(Elementwise::new(Tanh)),
-            "relu" => Arc::new(Elementwise::new(Relu)),
-            "softsign" => Arc::new(Elementwise::new(Softsign)),
-            "softplus" => Arc::new(Elementwise::new(Softplus)),
-            "leakyrelu" => Arc::new(Elementwise::new(LeakyRelu::new(alpha(0.01))?)),
-            "elu" => Arc::new(Elementwise::new(Elu::new(alpha(1.0))?)),
+            "sigmoid" => Elementwise::new(Sigmoid).into(),
+            "tanh" => Elementwise::new(Tanh).into(),
+            "relu" => Elementwise::new(Relu).into(),
+            "softsign" => Elementwise::new(Softsign).into(),
+            "softplus" => Elementwise::new(Softplus).into(),
+            "leakyrelu" => Elementwise::new(LeakyRelu::new(alpha(0.01))?).into(),
+            "elu" => Elementwise::new(Elu::new(alpha(1.0))?).into(),
             "hardsigmoid" => {
                 let (alpha, beta) = (alpha(0.2), betas.next().unwrap_or(0.5));
-                Arc::new(Elementwise::new(HardSigmoid::new(alpha, beta)?))
+                Elementwise::new(HardSigmoid::new(alpha, beta)?).into()
             }
             _ => return Err(format!("activation {} is not supported", quote(name))),
         });

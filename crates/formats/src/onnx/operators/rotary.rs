@@ -1,7 +1,9 @@
 //! `RotaryEmbedding`: pairs of numbers turned by angles that depend on the position.
 
+use std::sync::Arc;
+
 use deepconcolic_network::ops::{Add, Binary, Concat, Mul, Select, Sub, Transpose, View};
-use deepconcolic_network::{Order, Shape, Tensor};
+use deepconcolic_network::{Operator, Order, Shape, Tensor};
 
 use super::context::{Context, float};
 use super::selection::{select, whole};
@@ -75,7 +77,7 @@ pub fn rotary_embedding(context: &mut Context<'_>) -> Outputs {
 /// `operation(a[0] * a[1], b[0] * b[1])`.
 fn combined(
     context: &mut Context<'_>,
-    operation: impl deepconcolic_network::Operator + 'static,
+    operation: impl Into<Arc<dyn Operator>>,
     a: [Tensor; 2],
     b: [Tensor; 2],
 ) -> Result<Tensor, String> {
