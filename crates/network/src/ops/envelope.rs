@@ -5,8 +5,8 @@
 //! `f' = s`, and a bracket of that point bounds them by the tangents at its ends. All of it is
 //! computed in `f64` and widened by more than its rounding errors.
 //!
-//! Curves come here as `dyn Curve`, so that one copy serves all of them: a copy for each curve and each number type was
-//! a tenth of what the model formats compile to, and a line costs a few such calls beside a product over every neuron.
+//! Curves come here as `dyn Curve`, so that one copy serves all of them: a copy for each curve was some 70 kB of code,
+//! and a line costs a few such calls beside a product over every neuron.
 
 use super::curve::Curve;
 use super::outward::{down, up};
