@@ -14,7 +14,9 @@ pub use admission::FoundPair;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
+use deepconcolic_check::{
+    Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Until, Witnesses,
+};
 use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Means, SampleView};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network, Pass, Seed};
@@ -279,6 +281,7 @@ impl Campaign {
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
             decision: &self.subject.decision,
+            until: Until::NEVER,
         }
     }
 
@@ -368,6 +371,7 @@ impl Campaign {
             space: &self.subject.space,
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
+            until: Until::NEVER,
         }
     }
 

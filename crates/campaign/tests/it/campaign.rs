@@ -8,7 +8,7 @@ use deepconcolic_campaign::{
     Campaign, Inputs, Limits, Noise, Provenance, Round, Seeds, Stage, Stop, Strategy, Subject,
     means,
 };
-use deepconcolic_check::Witnesses;
+use deepconcolic_check::{Until, Witnesses};
 use deepconcolic_criteria::{
     self, Clearance, Decision, Family, Group, Guide, Means, Parameters, Profile, SampleView,
     Selection, Setting, Tally,
@@ -198,6 +198,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
             seeds: scene.seeds.values(),
             means: &scene.means,
             decision: &scene.decision,
+            until: Until::NEVER,
         };
         let tests = campaign.suite().tests();
         let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();

@@ -11,6 +11,7 @@ use deepconcolic_testing::Random;
 
 use crate::inference::deduction::{Deduction, Fact};
 use crate::question::Reader;
+use crate::until::Until;
 
 const DEPTH: usize = 4;
 const RELATIONS: [Relation; 6] = [
@@ -336,7 +337,7 @@ fn refuted(known: &Deduction, pairs: &Trio) -> BitSet {
     let mut both = BitSet::new(2);
     both.insert(0);
     both.insert(1);
-    known.refuted_pairs(pairs, 0, (2, 1), &both)
+    known.refuted_pairs(pairs, 0, (2, 1), &both, Until::NEVER)
 }
 
 #[test]
