@@ -9,7 +9,7 @@ mod admission;
 mod joining;
 mod restoring;
 
-pub use admission::FoundPair;
+pub use admission::{Admitted, FoundPair};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -622,7 +622,13 @@ impl Campaign {
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let draft = self.draft(stage, (found.single, found.pairs), passes);
+        // Stages keep back what confirming their finds takes.
+        let (draft, _) = self.draft(
+            stage,
+            (found.single, found.pairs),
+            passes,
+            &Limits::default(),
+        );
         let (mut round, tests, standings) = draft.played(stage, found.tried, self.passes);
         round.starts = (found.starts.into_iter().map(|test| self.suite.name(test))).collect();
         round.reasons = found.reasons;
