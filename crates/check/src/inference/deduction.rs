@@ -363,8 +363,9 @@ impl Deduction {
         let atoms = self.reader.atoms(comparison);
         let terms = &comparison.linear.terms;
         let is_first = |(_, var): &(f64, Var)| var.input == Input::First;
+        // Where nothing is left of `u = u` or `u < u`, no input changes what it says.
         if terms.is_empty() {
-            return false;
+            return !comparison.relation.holds(&comparison.linear.constant, &0.0);
         }
         if terms.iter().all(is_first) || !terms.iter().any(is_first) {
             return atoms.iter().any(|atom| has(places, atom));
