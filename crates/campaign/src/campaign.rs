@@ -9,12 +9,14 @@ mod admission;
 mod joining;
 mod restoring;
 
-pub use admission::FoundPair;
+pub use admission::{Admitted, FoundPair};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deepconcolic_check::{Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Witnesses};
+use deepconcolic_check::{
+    Claim, Confirmed, PairClaim, PairJudge, Slot, Standing, Until, Witnesses,
+};
 use deepconcolic_criteria::{Clearance, Decision, Family, Guide, Means, SampleView};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network, Pass, Seed};
@@ -279,6 +281,7 @@ impl Campaign {
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
             decision: &self.subject.decision,
+            until: Until::NEVER,
         }
     }
 
@@ -368,6 +371,7 @@ impl Campaign {
             space: &self.subject.space,
             seeds: self.subject.seeds.values(),
             means: &self.subject.means,
+            until: Until::NEVER,
         }
     }
 
@@ -618,7 +622,13 @@ impl Campaign {
         let found = self
             .progress
             .propose(stage, &setting, &mut passes, limits)?;
-        let draft = self.draft(stage, (found.single, found.pairs), passes);
+        // Stages keep back what confirming their finds takes.
+        let (draft, _) = self.draft(
+            stage,
+            (found.single, found.pairs),
+            passes,
+            &Limits::default(),
+        );
         let (mut round, tests, standings) = draft.played(stage, found.tried, self.passes);
         round.starts = (found.starts.into_iter().map(|test| self.suite.name(test))).collect();
         round.reasons = found.reasons;

@@ -26,7 +26,7 @@ mod steepest;
 mod suite;
 
 pub use answers::{Accuracy, AnswerCounts, Answers};
-pub use campaign::{Added, AddedPair, Campaign, FoundPair, Round, Stop, Subject, means};
+pub use campaign::{Added, AddedPair, Admitted, Campaign, FoundPair, Round, Stop, Subject, means};
 pub use coverage::{Measurement, measure, measure_within, profile};
 pub use filter::Filter;
 pub use identity::{TestId, TestRef};

@@ -129,6 +129,9 @@ impl<'a> Tests<'a> {
     }
 }
 
+/// The numbers of the tests that count, all answers, and what is seen of neurons.
+type RunAgain = (Vec<usize>, Vec<Prediction>, Vec<SeenLayer>);
+
 /// An audit under way.
 struct Books {
     uncovered: Vec<BitSet>,
@@ -180,7 +183,7 @@ impl Books {
 impl Witnesses<'_> {
     /// Runs all tests, given one after the other, and measures them twice: once as a whole by the
     /// criterion's own count, and once test by test for the witnesses. The two must agree. Claims
-    /// about pairs of tests are judged too; a false one is an error. Of many tests for vsc, svc and vvc only
+    /// about pairs of tests are judged too; a false one is an error, and so is that time is up. Of many tests for vsc, svc and vvc only
     /// what is claimed is counted.
     pub fn audit(&self, inputs: &[f32], claims: &[PairClaim]) -> Result<Audit, String> {
         let groups = self.family.groups();
@@ -204,7 +207,7 @@ impl Witnesses<'_> {
         let mut tally = self
             .family
             .tally_of(&|group| self.is_compared(group, count));
-        let (counting, predictions, seen) = self.run_all(tests, tally.as_mut(), &mut books);
+        let (counting, predictions, seen) = self.run_all(tests, tally.as_mut(), &mut books)?;
         let rows = |numbers: &[usize]| -> Vec<f32> {
             let row = |&n: &usize| &inputs[counting[n] * each..(counting[n] + 1) * each];
             numbers.iter().flat_map(row).copied().collect()
@@ -275,7 +278,7 @@ impl Witnesses<'_> {
         mut tests: Tests<'_>,
         tally: &mut dyn Tally,
         books: &mut Books,
-    ) -> (Vec<usize>, Vec<Prediction>, Vec<SeenLayer>) {
+    ) -> Result<RunAgain, String> {
         let all = 0..tests.predictions.len();
         let (counting, others): (Vec<usize>, Vec<usize>) =
             all.partition(|&test| self.space.has(tests.input(test)));
@@ -287,6 +290,7 @@ impl Witnesses<'_> {
         let mut trace = Trace::default();
         for (numbers, counts) in [(&counting, true), (&others, false)] {
             for batch in numbers.chunks(BATCH) {
+                self.until.go_on().map_err(|e| e.to_string())?;
                 let inputs: Vec<f32> = batch
                     .iter()
                     .flat_map(|&t| tests.input(t))
@@ -315,7 +319,7 @@ impl Witnesses<'_> {
         }
         // Every test is in one of the two lists.
         let predictions = tests.predictions.into_iter().flatten().collect();
-        (counting, predictions, tests.seen)
+        Ok((counting, predictions, tests.seen))
     }
 
     /// Whether a group is counted over a suite of so many tests as a whole. If not, only what is claimed counts.
@@ -368,6 +372,7 @@ impl Witnesses<'_> {
             space: self.space,
             seeds: self.seeds,
             means: self.means,
+            until: self.until,
         };
         judge.judge(claims, &|test| {
             &inputs[test as usize * each..(test as usize + 1) * each]

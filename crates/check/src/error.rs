@@ -1,6 +1,7 @@
 //! Why a certificate is not accepted, and why a question cannot be asked of it.
 
 use crate::digest::{Digest, hex};
+use crate::until::Until;
 
 /// Why a certificate is rejected. None of these is proof that the claim is false.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +52,15 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// Of a proof that was found wanting; one whose judging was cut short tells nothing.
+    pub(crate) fn of_proof(place: String, reason: String, until: Until<'_>) -> Self {
+        if until.is_over() {
+            Self::Time
+        } else {
+            Self::Proof { place, reason }
+        }
+    }
+
     pub(crate) fn other_model(expected: &Digest, found: &Digest) -> Self {
         Self::Model {
             expected: hex(expected),

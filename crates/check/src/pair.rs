@@ -8,6 +8,7 @@ use deepconcolic_network::{Network, Pass, Point, Trace};
 use rayon::prelude::*;
 
 use crate::slope::certain_ratio;
+use crate::until::Until;
 use crate::witness::Slot;
 
 /// Two tests, by number, that are said to meet a requirement.
@@ -47,6 +48,8 @@ pub struct PairJudge<'a> {
     pub seeds: &'a [f32],
     /// The scale of each layer.
     pub means: &'a Means,
+    /// When judging must end.
+    pub until: Until<'a>,
 }
 
 impl PairJudge<'_> {
@@ -59,8 +62,8 @@ impl PairJudge<'_> {
         points
     }
 
-    /// Runs the tests that claims name and judges every claim. Two inputs that lie in no ball or box
-    /// together meet nothing together. `input` gives a test by number.
+    /// Runs the tests that claims name and judges every claim, unless time is up before. Two inputs that lie in
+    /// no ball or box together meet nothing together. `input` gives a test by number.
     pub fn judge<'b>(
         &self,
         claims: &[PairClaim],
@@ -73,6 +76,7 @@ impl PairJudge<'_> {
             self.ratios(&ratios, input).into_iter(),
             self.formulas(&others, input)?.into_iter(),
         );
+        self.until.go_on().map_err(|e| e.to_string())?;
         let judged = claims.iter().filter_map(|claim| {
             if is_ratio(claim) {
                 ratios.next()
@@ -104,6 +108,7 @@ impl PairJudge<'_> {
         let mut standings = vec![Standing::False; claims.len()];
         let mut trace = Trace::default();
         for batch in order.chunks(BATCH) {
+            self.until.go_on().map_err(|e| e.to_string())?;
             let tests = tests_of(batch.iter().map(|&number| &claims[number]));
             let inputs: Vec<f32> = tests.iter().flat_map(|&t| input(t)).copied().collect();
             self.network.forward_into(&inputs, &pass, &mut trace);
@@ -119,7 +124,8 @@ impl PairJudge<'_> {
         Ok(standings)
     }
 
-    /// How steep the network is for certain between the two tests of each claim that is about a ratio.
+    /// How steep the network is for certain between the two tests of each claim that is about a ratio, and that
+    /// there is time for.
     pub fn slopes<'b>(
         &self,
         claims: &[PairClaim],
@@ -131,7 +137,7 @@ impl PairJudge<'_> {
             .collect();
         let slope = |(claim, inputs): (&PairClaim, &[&[f32]; 2])| {
             let (group, ratios) = self.family.ratios()?;
-            if claim.slot.group as usize != group {
+            if claim.slot.group as usize != group || self.until.is_over() {
                 return None;
             }
             let ratio = ratios.ratio(claim.slot.slot as usize);

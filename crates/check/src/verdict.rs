@@ -339,10 +339,8 @@ impl Scope<'_> {
     }
 
     fn wrong(&self, entry: usize, case: usize, reason: &str) -> Rejection {
-        Rejection::Proof {
-            place: format!("entry {entry}, region {}, alternative {case}", self.number),
-            reason: reason.to_owned(),
-        }
+        let place = format!("entry {entry}, region {}, alternative {case}", self.number);
+        Rejection::of_proof(place, reason.to_owned(), self.until)
     }
 }
 

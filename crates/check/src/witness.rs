@@ -6,6 +6,8 @@ use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::{BitSet, Network, Pass, Point};
 use rayon::prelude::*;
 
+use crate::until::Until;
+
 /// One requirement of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
@@ -78,6 +80,8 @@ pub struct Witnesses<'a> {
     pub means: &'a Means,
     /// What the network's answer is.
     pub decision: &'a Decision,
+    /// When running a suite again must end.
+    pub until: Until<'a>,
 }
 
 impl Witnesses<'_> {

@@ -95,7 +95,7 @@ pub use deepconcolic_record::{
     Spread, State, Summary, Times,
 };
 
-pub use audit::{CheckReport, Finding, RunFindings, check};
+pub use audit::{CHECK_BUDGET, CheckReport, Finding, LeftOut, OtherFiles, RunFindings, check};
 pub use conclude::Conclusion;
 pub use conclude::certified_distance::{CertifiedDistance, SeedAnswer};
 pub use conclude::minimise::{Minimised, Near};

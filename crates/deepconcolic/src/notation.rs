@@ -64,6 +64,17 @@ pub fn budget(text: &str) -> Result<Option<Duration>, Error> {
     }
 }
 
+/// A time as [`budget`] reads it.
+pub fn budget_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let whole = |unit: f64| seconds >= unit && seconds % unit == 0.0;
+    match () {
+        () if whole(3600.0) => format!("{}h", seconds / 3600.0),
+        () if whole(60.0) => format!("{}m", seconds / 60.0),
+        () => format!("{seconds}s"),
+    }
+}
+
 /// The constant of lipschitz; none for `max`, the search for the largest.
 pub fn constant(text: &str) -> Result<Option<f64>, Error> {
     match text.parse::<f64>() {
@@ -98,6 +109,9 @@ mod tests {
         assert_eq!(budget("1.5m").unwrap(), budget("90s").unwrap());
         assert_eq!(budget("120m").unwrap(), budget("2h").unwrap());
         assert_eq!(budget("none").unwrap(), None);
+        for text in ["4h", "90m", "100s", "0.5s"] {
+            assert_eq!(budget_words(budget(text).unwrap().unwrap()), text);
+        }
         for bad in ["", "s", "-3", "0", "ten", "1d", "nan", "inf"] {
             assert!(budget(bad).is_err(), "{bad}");
         }

@@ -1,6 +1,7 @@
 //! What is asked once and answered once: coverage, verify, check, replay, merge.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use deepconcolic::{
     CheckReport, CoverageJob, CoveragePart, CoverageReport, Error, Event, Merge, Partition, Replay,
@@ -169,16 +170,24 @@ pub fn verify(
 
 /// Judges a folder again: what was found, as JSON.
 #[pyfunction]
-#[pyo3(signature = (folder, model=None, threads=0))]
+#[pyo3(signature = (folder, model=None, budget=None, threads=0))]
 pub fn check(
     py: Python<'_>,
     folder: PathBuf,
     model: Option<PathBuf>,
+    budget: Option<f64>,
     threads: usize,
 ) -> PyResult<String> {
     detached(py, threads, move || {
-        let report = deepconcolic::check(&folder, model.as_deref())?;
+        let budget = budget.map(Duration::from_secs_f64);
+        let mut report = deepconcolic::check(&folder, model.as_deref(), budget)?;
         let holds = report.holds();
+        let left_out: Vec<String> = report
+            .left_out()
+            .iter()
+            .map(|part| format!("{} {}", part.count, part.what))
+            .collect();
+        let other_files = report.other_files().first();
         let report = match report {
             CheckReport::Run(found) => json!({
                 "holds": holds,
@@ -186,6 +195,8 @@ pub fn check(
                 "done": found.done,
                 "findings": found.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "unverified": found.unverified,
+                "left_out": left_out,
+                "other_files": other_files,
             }),
             CheckReport::Answer(found) => json!({
                 "holds": holds,
@@ -193,6 +204,8 @@ pub fn check(
                 "done": found.holds,
                 "findings": found.wrong,
                 "unverified": found.not_verified,
+                "left_out": left_out,
+                "other_files": other_files,
             }),
         };
         Ok(report.to_string())

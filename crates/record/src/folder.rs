@@ -149,9 +149,9 @@ impl RunFolder {
 }
 
 /// The journal's name.
-const JOURNAL: &str = "journal";
+pub const JOURNAL: &str = "journal";
 /// The lock's name.
-const LOCK: &str = "lock";
+pub const LOCK: &str = "lock";
 
 /// Makes a folder, unless something else has its name.
 fn make(path: &Path) -> Result<(), ArchiveError> {

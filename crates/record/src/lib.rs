@@ -20,7 +20,7 @@ mod summary;
 pub use adversarial::{ADVERSARIAL_TABLE, AdversarialTable, Drawn, draw, write_adversarial};
 pub use column::Column;
 pub use error::{ArchiveError, Lost};
-pub use folder::{RunFolder, differences};
+pub use folder::{JOURNAL, LOCK, RunFolder, differences};
 pub use journal::{Journal, JournalEntry, JournalStep, OnDamage, ProofRecord};
 pub use nearest_adversarial::{
     NEAREST_ADVERSARIAL_TABLE, NearestAdversarialTable, nearest_certificate_name,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use deepconcolic::{AnswerFindings, CheckReport, RunFindings};
+use deepconcolic::{AnswerFindings, CheckReport, LeftOut, OtherFiles, RunFindings};
 
 use crate::Text;
 
@@ -30,7 +30,28 @@ fn answer(out: &mut dyn Write, findings: &AnswerFindings) -> io::Result<()> {
     for line in &findings.wrong {
         writeln!(out, "wrong: {line}")?;
     }
+    unseen(out, &findings.other_files, &findings.left_out)?;
     writeln!(out, "not verified: {}", findings.not_verified.join("; "))
+}
+
+/// What was not looked at: files that are nobody's, and what there was no time for.
+fn unseen(out: &mut dyn Write, others: &OtherFiles, left_out: &[LeftOut]) -> io::Result<()> {
+    if !others.is_empty() {
+        let first = others.first();
+        let more = match others.len() - first.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (count, first) = (others.len(), first.join(", "));
+        writeln!(
+            out,
+            "not looked at: {count} in the folder that this check has no use for: {first}{more}"
+        )?;
+    }
+    for LeftOut { what, count } in left_out {
+        writeln!(out, "time was up: not checked: {count} {what}")?;
+    }
+    Ok(())
 }
 
 fn run(out: &mut dyn Write, report: &RunFindings) -> io::Result<()> {
@@ -54,7 +75,12 @@ fn run(out: &mut dyn Write, report: &RunFindings) -> io::Result<()> {
     for line in &report.unverified {
         writeln!(out, "not verified: {line}")?;
     }
+    unseen(out, &report.other_files, &report.left_out)?;
     match report.findings.len() {
+        0 if !report.left_out.is_empty() => writeln!(
+            out,
+            "not everything that the folder says was checked; nothing else is wrong"
+        ),
         0 => writeln!(out, "everything else that the folder says holds"),
         count => writeln!(out, "{count} findings: the folder says what is not so"),
     }

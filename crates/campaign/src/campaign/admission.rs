@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Added, AddedPair, Campaign, Played, Round};
 use crate::identity::TestRef;
 use crate::ledger::Ledger;
-use crate::limits::Passes;
+use crate::limits::{Limits, Passes};
 use crate::provenance::{Provenance, Stage};
 use crate::stages::{PairProposal, Proposal};
 
@@ -73,14 +73,33 @@ pub struct FoundPair {
     pub root: usize,
 }
 
+/// Passes that confirming a proposal takes, at most.
+fn passes_of(proposal: &PairProposal) -> usize {
+    proposal.tests.len() + 2 * proposal.pairs.len()
+}
+
+/// What became of finds of somebody else.
+pub struct Admitted {
+    /// The round that took some in, if any was.
+    pub round: Option<Round>,
+    /// How many inputs there were no passes for.
+    pub inputs_left: usize,
+    /// The requirements of pairs that there were no passes for.
+    pub pairs_left: Vec<Slot>,
+}
+
 impl Campaign {
     /// Takes in inputs that somebody else found, with the numbers of their roots, and pairs of inputs, if
-    /// they are confirmed and meet something open. Returns the round that did it, if any was.
+    /// they are confirmed and meet something open. Confirming them takes passes: what limits leave none for is left.
     pub fn admit(
         &mut self,
-        inputs: Vec<(Vec<f32>, usize)>,
+        mut inputs: Vec<(Vec<f32>, usize)>,
         pairs: Vec<FoundPair>,
-    ) -> Option<Round> {
+        limits: &Limits<'_>,
+    ) -> Admitted {
+        let affordable = inputs.len().min(limits.left(self.passes));
+        let inputs_left = inputs.len() - affordable;
+        inputs.truncate(affordable);
         let proposals = inputs.into_iter().map(|(input, root)| Proposal {
             input,
             root,
@@ -92,22 +111,30 @@ impl Campaign {
             pairs: vec![(found.slot, 0, 1)],
         });
         let proposed = (proposals.collect(), pairs.collect());
-        let draft = self.draft(Stage::Prove, proposed, self.passes);
-        if draft.added.is_empty() && draft.pairs.is_empty() {
-            return None;
+        let (draft, left) = self.draft(Stage::Prove, proposed, self.passes, limits);
+        let pairs_left = left.iter().flat_map(|proposal| &proposal.pairs);
+        let mut admitted = Admitted {
+            round: None,
+            inputs_left,
+            pairs_left: pairs_left.map(|&(slot, ..)| slot).collect(),
+        };
+        // Passes that found nothing to keep are made all the same.
+        if !draft.added.is_empty() || !draft.pairs.is_empty() || draft.passes != self.passes {
+            let played = draft.played(Stage::Prove, Vec::new(), self.passes);
+            self.take_own(&played);
+            admitted.round = Some(played.0);
         }
-        let played = draft.played(Stage::Prove, Vec::new(), self.passes);
-        self.take_own(&played);
-        Some(played.0)
+        admitted
     }
 
-    /// What would come of proposals.
+    /// What would come of proposals, and the pairs that limits leave no passes for.
     pub(super) fn draft(
         &self,
         stage: Stage,
         (proposals, pairs): (Vec<Proposal>, Vec<PairProposal>),
         mut passes: Passes,
-    ) -> Draft {
+        limits: &Limits<'_>,
+    ) -> (Draft, Vec<PairProposal>) {
         let (added, tests) = self.accept(stage, self.allowed(proposals), &mut passes);
         let mut after = self.ledger.clone();
         let mut draft = Draft {
@@ -119,13 +146,20 @@ impl Campaign {
             after,
             passes,
         };
-        let mut pairs = self.pairs_allowed(pairs).into_iter();
+        let mut pairs = self.pairs_allowed(pairs).into_iter().peekable();
         loop {
             // Which pairs stand depends on nothing that the round brings, and most proposals are of two tests: side by
             // side they keep all threads busy, one after the other none.
-            let some: Vec<PairProposal> = pairs.by_ref().take(SIDE_BY_SIDE).collect();
+            let mut left = limits.left(draft.passes);
+            let mut some: Vec<PairProposal> = Vec::new();
+            while some.len() < SIDE_BY_SIDE
+                && let Some(proposal) = pairs.next_if(|next| passes_of(next) <= left)
+            {
+                left -= passes_of(&proposal);
+                some.push(proposal);
+            }
             if some.is_empty() {
-                return draft;
+                return (draft, pairs.collect());
             }
             let run = some.into_par_iter();
             let run: Vec<PairsRun> = run.map(|pairs| self.run_pairs(stage, pairs)).collect();

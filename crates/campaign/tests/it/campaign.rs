@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use deepconcolic_campaign::{
-    Campaign, Inputs, Limits, Noise, Provenance, Round, Seeds, Stage, Stop, Strategy, Subject,
-    means,
+    Campaign, FoundPair, Inputs, Limits, Noise, Provenance, Round, Seeds, Stage, Stop, Strategy,
+    Subject, means,
 };
-use deepconcolic_check::Witnesses;
+use deepconcolic_check::{PairClaim, Until, Witnesses};
 use deepconcolic_criteria::{
     self, Clearance, Decision, Family, Group, Guide, Means, Parameters, Profile, SampleView,
     Selection, Setting, Tally,
@@ -187,6 +187,51 @@ fn passes_stay_within_their_limit() {
 }
 
 #[test]
+fn finds_of_others_are_run_again_as_far_as_passes_reach() {
+    /// Passes that running a pair again takes at most.
+    const PAIR: usize = 4;
+    let mut cut = 0;
+    for kind in Kind::ALL {
+        let scene = scene(kind, 3, "ssc", Norm::LINF, Extent::Balls(0.5));
+        let (whole, ..) = scene.run(Strategy::Cascade, 3000);
+        let tests = whole.suite().tests();
+        let pair = |claim: &PairClaim| FoundPair {
+            slot: claim.slot,
+            inputs: [claim.first, claim.second].map(|test| tests[test as usize].input.clone()),
+            root: tests[claim.second as usize].provenance.root,
+        };
+        for allowed in [0, 1, 3, 4, 5, 8, 11, 50] {
+            let mut campaign = scene.campaign(Strategy::Cascade, &Limits::default());
+            let before = campaign.passes().total();
+            let pairs: Vec<FoundPair> = whole.claims().iter().map(pair).collect();
+            let found = pairs.len();
+            let admitted = campaign.admit(Vec::new(), pairs, &at_most(before + allowed));
+            let (made, left) = (
+                campaign.passes().total() - before,
+                admitted.pairs_left.len(),
+            );
+            assert!(made <= allowed, "{made} of {allowed}");
+            assert!(left == 0 || allowed - made < PAIR, "{made} of {allowed}");
+            assert!(left == found || made > 0, "{left} of {found} left");
+            cut += usize::from(left > 0 && left < found);
+            let mut campaign = scene.campaign(Strategy::Cascade, &Limits::default());
+            let inputs = tests.iter().take(9);
+            let inputs: Vec<_> = inputs
+                .map(|test| (test.input.clone(), test.provenance.root))
+                .collect();
+            let given = inputs.len();
+            let admitted = campaign.admit(inputs, Vec::new(), &at_most(before + allowed));
+            let made = campaign.passes().total() - before;
+            assert_eq!(
+                (made, admitted.inputs_left),
+                (given.min(allowed), given - given.min(allowed))
+            );
+        }
+    }
+    assert!(cut > 0);
+}
+
+#[test]
 fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
     for scene in scenes() {
         let (campaign, rounds, _) = scene.run(Strategy::Cascade, 4000);
@@ -198,6 +243,7 @@ fn every_claim_survives_an_audit_and_every_test_is_in_its_place() {
             seeds: scene.seeds.values(),
             means: &scene.means,
             decision: &scene.decision,
+            until: Until::NEVER,
         };
         let tests = campaign.suite().tests();
         let inputs: Vec<f32> = tests.iter().flat_map(|t| &t.input).copied().collect();

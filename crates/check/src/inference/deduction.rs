@@ -12,6 +12,7 @@ use deepconcolic_network::{BitSet, Point};
 use crate::answer::Answer;
 use crate::inference::joint::{self, Conjunction};
 use crate::question::{Atom, Reader, Term};
+use crate::until::Until;
 
 /// The terms of a condition in a fixed order, weights as bits.
 pub(crate) type Terms = Vec<(Point, usize, u64)>;
@@ -191,14 +192,15 @@ impl Deduction {
         self.refutes(&places, &goal) || self.refutes_jointly(&places, &goal)
     }
 
-    /// Of some pairs of neurons, those that cannot be met in the region: in every box the condition
-    /// or the decision cannot change as it would have to.
+    /// Of some pairs of neurons, those that are seen in time not to be met in the region: in every box the
+    /// condition or the decision cannot change as it would have to.
     pub fn refuted_pairs(
         &self,
         pairs: &dyn Pairs,
         group: usize,
         sizes: (usize, usize),
         among: &BitSet,
+        until: Until<'_>,
     ) -> BitSet {
         let mut left = if self.local.is_empty() {
             BitSet::new(among.len())
@@ -209,7 +211,7 @@ impl Deduction {
         let plain = self.local.iter().position(RegionFacts::is_empty);
         for number in 0..self.local.len() {
             if !self.local[number].is_empty() || Some(number) == plain {
-                left = self.refuted_pairs_in(number, pairs, group, sizes, &left);
+                left = self.refuted_pairs_in(number, pairs, group, sizes, &left, until);
             }
         }
         left
@@ -223,6 +225,7 @@ impl Deduction {
         group: usize,
         sizes: (usize, usize),
         among: &BitSet,
+        until: Until<'_>,
     ) -> BitSet {
         let places = [&self.everywhere, &self.local[number]];
         let cannot_change = |change: Change, layer: usize, neurons: usize| -> Vec<bool> {
@@ -249,6 +252,7 @@ impl Deduction {
             let is_refuted = conditions[i]
                 || decisions[j]
                 || ((conditions_together[i] || decisions_together[j])
+                    && !until.is_over()
                     && self.is_contradictory(&places, pairs, group, slot));
             if is_refuted {
                 refuted.insert(slot);
@@ -359,8 +363,9 @@ impl Deduction {
         let atoms = self.reader.atoms(comparison);
         let terms = &comparison.linear.terms;
         let is_first = |(_, var): &(f64, Var)| var.input == Input::First;
+        // Where nothing is left of `u = u` or `u < u`, no input changes what it says.
         if terms.is_empty() {
-            return false;
+            return !comparison.relation.holds(&comparison.linear.constant, &0.0);
         }
         if terms.iter().all(is_first) || !terms.iter().any(is_first) {
             return atoms.iter().any(|atom| has(places, atom));

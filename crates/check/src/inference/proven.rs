@@ -16,6 +16,7 @@ use crate::digest::Digest;
 use crate::error::Rejection;
 use crate::inference::deduction::{Deduction, Fact};
 use crate::question::{Atom, cases};
+use crate::until::Until;
 use crate::verdict::parse;
 
 /// What accepted certificates say of one model in a region that is a union of boxes.
@@ -124,7 +125,8 @@ impl ProvenFacts {
         sizes: (usize, usize),
         among: &BitSet,
     ) -> BitSet {
-        self.real.refuted_pairs(pairs, group, sizes, among)
+        self.real
+            .refuted_pairs(pairs, group, sizes, among, Until::NEVER)
     }
 
     /// As [`Deduction::refuted_pairs_in`], in real numbers.
@@ -137,7 +139,7 @@ impl ProvenFacts {
         among: &BitSet,
     ) -> BitSet {
         self.real
-            .refuted_pairs_in(number, pairs, group, sizes, among)
+            .refuted_pairs_in(number, pairs, group, sizes, among, Until::NEVER)
     }
 }
 

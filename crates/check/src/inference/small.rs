@@ -11,6 +11,7 @@ use deepconcolic_testing::Random;
 
 use crate::inference::deduction::{Deduction, Fact};
 use crate::question::Reader;
+use crate::until::Until;
 
 const DEPTH: usize = 4;
 const RELATIONS: [Relation; 6] = [
@@ -209,6 +210,22 @@ fn regions() -> Vec<Vec<Values>> {
 }
 
 #[test]
+fn comparisons_that_no_network_changes_are_decided_by_their_numbers() {
+    let nothing = Deduction::new(DEPTH, 1, None);
+    for relation in RELATIONS {
+        for number in [-1.0, 0.0, 2.0] {
+            let formula = Formula::compare(Linear::constant(number), relation);
+            let asked = requirement(formula.clone());
+            assert_eq!(
+                nothing.refute(&asked),
+                !holds(&formula, [&[0.0; 3]; 2]),
+                "{asked}"
+            );
+        }
+    }
+}
+
+#[test]
 fn nothing_is_inferred_that_some_inputs_meet() {
     let (pool, formulas) = (conditions(2), formulas());
     let asked: Vec<Requirement> = formulas.iter().cloned().map(requirement).collect();
@@ -336,7 +353,7 @@ fn refuted(known: &Deduction, pairs: &Trio) -> BitSet {
     let mut both = BitSet::new(2);
     both.insert(0);
     both.insert(1);
-    known.refuted_pairs(pairs, 0, (2, 1), &both)
+    known.refuted_pairs(pairs, 0, (2, 1), &both, Until::NEVER)
 }
 
 #[test]

@@ -6,16 +6,19 @@
 //! definiteness"). The difference as a whole is then at most g times the trace. So the matrix is factorised with that
 //! taken off its diagonal, and with it all that entries can be wrong by.
 
+use crate::until::Until;
+
 /// More than underflow adds up to in a factorisation of numbers of about 1.
 pub(super) const UNDERFLOW: f64 = 1e-200;
 
-/// Whether a symmetric matrix, given up to errors, has no negative eigenvalue. Of its rows of length `n` the part
+/// Whether a symmetric matrix, given up to errors, is seen in time to have no negative eigenvalue. Of its rows of length `n` the part
 /// right of the diagonal counts. Rows and columns are scaled by powers of two first, so that the diagonal is about 1;
 /// `errors(scales)` are, row by row, sums of what the scaled entries can be wrong by.
 pub(super) fn is_semidefinite(
     n: usize,
     mut matrix: Vec<f64>,
     errors: impl FnOnce(&[f64]) -> Vec<f64>,
+    until: Until<'_>,
 ) -> bool {
     let scales: Vec<f64> = (0..n).map(|k| scale(matrix[k * n + k])).collect();
     if scales.contains(&0.0) {
@@ -33,7 +36,7 @@ pub(super) fn is_semidefinite(
     for k in 0..n {
         matrix[k * n + k] -= shift;
     }
-    factorises(n, &mut matrix)
+    factorises(n, &mut matrix, until)
 }
 
 /// The larger; what is no number wins.
@@ -51,10 +54,13 @@ pub(super) fn scale(entry: f64) -> f64 {
     }
 }
 
-/// Factorises in place, right of the diagonal; false if a pivot is not positive.
-fn factorises(n: usize, matrix: &mut [f64]) -> bool {
+/// Factorises in place, right of the diagonal; false if a pivot is not positive, or time is up.
+fn factorises(n: usize, matrix: &mut [f64], until: Until<'_>) -> bool {
     deepconcolic_network::vectorised(|| {
         for k in 0..n {
+            if until.is_over() {
+                return false;
+            }
             let (above, below) = matrix.split_at_mut((k + 1) * n);
             let row = &mut above[k * n..];
             let pivot = row[k];
@@ -153,16 +159,38 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_accepted_is_definite_in_rational_numbers() {
-        accepts_what_is_definite(|n, matrix| is_semidefinite(n, matrix, |_| vec![0.0; n]));
+        accepts_what_is_definite(|n, matrix| {
+            is_semidefinite(n, matrix, |_| vec![0.0; n], Until::NEVER)
+        });
     }
 
     #[test]
     fn errors_of_entries_are_taken_off() {
         let matrix = vec![1.0, 0.9, 0.9, 1.0];
-        assert!(is_semidefinite(2, matrix.clone(), |_| vec![0.05; 2]));
-        assert!(!is_semidefinite(2, matrix.clone(), |_| vec![0.05, 0.2]));
-        assert!(!is_semidefinite(2, matrix, |_| vec![f64::NAN, 0.0]));
-        assert!(!is_semidefinite(1, vec![f64::NAN], |_| vec![0.0]));
-        assert!(!is_semidefinite(1, vec![0.0], |_| vec![0.0]));
+        assert!(is_semidefinite(
+            2,
+            matrix.clone(),
+            |_| vec![0.05; 2],
+            Until::NEVER
+        ));
+        assert!(!is_semidefinite(
+            2,
+            matrix.clone(),
+            |_| vec![0.05, 0.2],
+            Until::NEVER
+        ));
+        assert!(!is_semidefinite(
+            2,
+            matrix,
+            |_| vec![f64::NAN, 0.0],
+            Until::NEVER
+        ));
+        assert!(!is_semidefinite(
+            1,
+            vec![f64::NAN],
+            |_| vec![0.0],
+            Until::NEVER
+        ));
+        assert!(!is_semidefinite(1, vec![0.0], |_| vec![0.0], Until::NEVER));
     }
 }

@@ -76,7 +76,7 @@ fn eliminate(network: &Network, radius: f64, by_factors: bool) -> Ways {
     };
     let problem = SlopeProblem::new(network, &region, &subject, Until::NEVER);
     let problem = problem.unwrap().expect("bounded");
-    let part = problem.part(0, &[]).unwrap();
+    let part = problem.part(0, &[], Until::NEVER).unwrap();
     let (cone, slopes) = (problem.cone(), part.slopes());
     let sizes = magnitudes(cone, slopes, cone.targets[0]);
     let weights = subject.weights(1, &cone.inputs, &sizes).inputs;
@@ -248,7 +248,7 @@ fn weights_that_are_no_numbers_stay_so() {
         };
         let problem = SlopeProblem::new(&network, &region, &subject, Until::NEVER);
         let problem = problem.unwrap().expect("bounded");
-        let mut part = problem.part(0, &[]).unwrap();
+        let mut part = problem.part(0, &[], Until::NEVER).unwrap();
         while part.cut() < problem.groups() {
             part.advance(Until::NEVER);
             let bound = part.by_magnitudes();

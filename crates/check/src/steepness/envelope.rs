@@ -237,7 +237,7 @@ mod tests {
             let reach = random.below(n + 1);
             let added = [1e-3, 1e-9, -1e-9, -1e-3, -0.1][round % 5];
             let (dense, mut envelope) = banded(n, reach, &mut random, added);
-            let expected = definite::is_semidefinite(n, dense, |_| vec![0.0; n]);
+            let expected = definite::is_semidefinite(n, dense, |_| vec![0.0; n], Until::NEVER);
             let found = envelope.is_semidefinite(|_| vec![0.0; n], Until::NEVER);
             assert_eq!(found, expected, "{n} {reach} {added}");
             outcomes[usize::from(found)] += 1;

@@ -121,8 +121,8 @@ fn what_is_accepted_has_no_negative_value_in_rational_numbers() {
         };
         let problem = SlopeProblem::new(&network, &region, &subject, Until::NEVER);
         let problem = problem.unwrap().expect("bounded");
-        let part = problem.part(0, &[]).unwrap();
-        let quadratic = part.quadratic().unwrap();
+        let part = problem.part(0, &[], Until::NEVER).unwrap();
+        let quadratic = part.quadratic(Until::NEVER).unwrap();
         let mut random = Random::new(seed as u64);
         for _ in 0..12 {
             // Multipliers must grow from the input on: so the ends are drawn apart.
@@ -133,13 +133,13 @@ fn what_is_accepted_has_no_negative_value_in_rational_numbers() {
                 .collect();
             // The least square that is accepted is the one to doubt.
             let mut ends = [0.0, 1e9];
-            if !quadratic.is_bounded(ends[1], &multipliers) {
+            if !quadratic.is_bounded(ends[1], &multipliers, Until::NEVER) {
                 refused += 1;
                 continue;
             }
             while ends[1] - ends[0] > 1e-12 * ends[1] {
                 let middle = 0.5 * (ends[0] + ends[1]);
-                let holds = quadratic.is_bounded(middle, &multipliers);
+                let holds = quadratic.is_bounded(middle, &multipliers, Until::NEVER);
                 ends[usize::from(holds)] = middle;
             }
             accepted += 1;

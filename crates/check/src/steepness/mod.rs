@@ -29,4 +29,4 @@ pub use quadratic::Quadratic;
 pub use question::SlopeQuestion;
 pub use reading::SlopeReading;
 pub use subject::SlopeSubject;
-pub use verdict::{AcceptedSlope, check_slopes};
+pub use verdict::{AcceptedSlope, check_slopes, check_slopes_until};

@@ -101,8 +101,14 @@ impl SlopeProblem {
             .count()
     }
 
-    /// The inputs where units lie at or below (false) or at or above (true) their kinks; or what is wrong.
-    pub fn part(&self, case: usize, phases: &[(Unit, bool)]) -> Result<SlopePart<'_>, String> {
+    /// The inputs where units lie at or below (false) or at or above (true) their kinks; or what is wrong, be it that time
+    /// is up.
+    pub fn part(
+        &self,
+        case: usize,
+        phases: &[(Unit, bool)],
+        until: Until<'_>,
+    ) -> Result<SlopePart<'_>, String> {
         let mut bounds = self.bounds.clone();
         let mut kinks: HashMap<usize, f64> = HashMap::new();
         for curves in self.cone.steps.iter().filter_map(|step| match step {
@@ -126,7 +132,7 @@ impl SlopeProblem {
                 *u = u.min(kink);
             }
         }
-        Ok(SlopePart::new(self, case, &bounds))
+        SlopePart::new(self, case, &bounds, until).map_err(|e| e.to_string())
     }
 }
 
@@ -147,15 +153,23 @@ pub struct SlopePart<'a> {
 }
 
 impl<'a> SlopePart<'a> {
-    fn new(problem: &'a SlopeProblem, case: usize, bounds: &[[f64; 2]]) -> Self {
+    fn new(
+        problem: &'a SlopeProblem,
+        case: usize,
+        bounds: &[[f64; 2]],
+        until: Until<'_>,
+    ) -> Result<Self, Unsupported> {
         let cone = &problem.cone;
         let slopes = slopes(cone, bounds);
         let outputs = problem.cases[case].iter();
         let targets: Vec<usize> = outputs.map(|&output| cone.targets[output]).collect();
         let each: Vec<Vec<f64>> = targets
             .iter()
-            .map(|&target| magnitudes(cone, &slopes, target))
-            .collect();
+            .map(|&target| {
+                until.go_on()?;
+                Ok(magnitudes(cone, &slopes, target))
+            })
+            .collect::<Result<_, Unsupported>>()?;
         // Of a unit combination of the outputs: at most the root of the squares.
         let whole = |variable: usize| match &each[..] {
             [one] => one[variable],
@@ -183,7 +197,7 @@ impl<'a> SlopePart<'a> {
         } else {
             f64::INFINITY
         };
-        Self {
+        Ok(Self {
             frontier: Frontier::new(cone, &weights.inputs),
             factor: weights.factor,
             empty: bounds.iter().any(|[l, u]| l > u),
@@ -192,7 +206,7 @@ impl<'a> SlopePart<'a> {
             slopes,
             magnitudes,
             by_columns,
-        }
+        })
     }
 
     #[cfg(test)]
@@ -258,14 +272,14 @@ impl<'a> SlopePart<'a> {
         }
     }
 
-    /// The form that bounds what is left; none if it is too large.
-    pub fn quadratic(&self) -> Option<Quadratic> {
+    /// The form that bounds what is left; none if it is too large, or time is up.
+    pub fn quadratic(&self, until: Until<'_>) -> Option<Quadratic> {
         let cone = &self.problem.cone;
         let (slopes, sizes) = (&self.slopes, &self.magnitudes);
         let forms = Forms::new(cone, slopes, sizes, &self.targets, self.cut())?;
         let units = forms.units.iter().map(|&unit| cone.units[unit]).collect();
         let weights = &self.frontier.weights;
-        Some(Quadratic::new(self.targets.len(), units, forms, weights))
+        Quadratic::new(self.targets.len(), units, forms, weights, until)
     }
 
     /// The largest number whose square, times the factor of the case, is not above that of the bound.

@@ -13,6 +13,7 @@ use crate::certificate::Unit;
 use crate::steepness::definite::is_semidefinite;
 use crate::steepness::forms::{Forms, Rows};
 use crate::steepness::ranges::inflated;
+use crate::until::Until;
 
 /// The question about one part of the region, ready for any multipliers.
 pub struct Quadratic {
@@ -29,7 +30,14 @@ pub struct Quadratic {
 }
 
 impl Quadratic {
-    pub(super) fn new(outputs: usize, units: Vec<Unit>, forms: Forms, weights: &[f64]) -> Self {
+    /// None if time is up before it is made.
+    pub(super) fn new(
+        outputs: usize,
+        units: Vec<Unit>,
+        forms: Forms,
+        weights: &[f64],
+        until: Until<'_>,
+    ) -> Option<Self> {
         let size = outputs + units.len();
         let rows = weights.iter().skip(forms.first).enumerate();
         let weights: Vec<(usize, f64)> = rows
@@ -39,18 +47,22 @@ impl Quadratic {
         let mut objective = vec![0.0; size * size];
         deepconcolic_network::vectorised(|| {
             for &(row, weight) in &weights {
+                if until.is_over() {
+                    return None;
+                }
                 let form = forms.derivatives.row(row).0;
                 subtract_product(&mut objective, size, form, form, -weight);
             }
-        });
-        Self {
+            Some(())
+        })?;
+        Some(Self {
             size,
             outputs,
             units,
             forms,
             weights,
             objective,
-        }
+        })
     }
 
     /// How many outputs have a share.
@@ -76,8 +88,8 @@ impl Quadratic {
         ]
     }
 
-    /// Whether nothing negative is left, with a multiplier for each unit.
-    pub fn is_bounded(&self, square: f64, multipliers: &[f32]) -> bool {
+    /// Whether nothing negative is seen to be left in time, with a multiplier for each unit.
+    pub fn is_bounded(&self, square: f64, multipliers: &[f32], until: Until<'_>) -> bool {
         let fit = multipliers.len() == self.units.len();
         let sound = multipliers.iter().all(|&m| m >= 0.0 && m.is_finite());
         if !(fit && sound && square.is_finite() && square >= 0.0) {
@@ -85,18 +97,26 @@ impl Quadratic {
         }
         let n = self.size;
         let mut matrix: Vec<f64> = self.objective.iter().map(|entry| -entry).collect();
-        deepconcolic_network::vectorised(|| {
+        let in_time = deepconcolic_network::vectorised(|| {
             for (unit, &multiplier) in multipliers.iter().enumerate() {
+                if until.is_over() {
+                    return false;
+                }
                 let [low, high] = self.known(unit);
                 let half = 0.5 * f64::from(multiplier);
                 subtract_product(&mut matrix, n, low, high, half);
                 subtract_product(&mut matrix, n, high, low, half);
             }
+            true
         });
+        if !in_time {
+            return false;
+        }
         for output in 0..self.outputs {
             matrix[output * n + output] += square;
         }
-        is_semidefinite(n, matrix, |scales| self.errors(square, multipliers, scales))
+        let errors = |scales: &[f64]| self.errors(square, multipliers, scales);
+        is_semidefinite(n, matrix, errors, until)
     }
 
     /// For each row of the scaled matrix, how far its entries together can be from their real values.

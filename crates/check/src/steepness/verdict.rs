@@ -43,6 +43,16 @@ pub fn check_slopes(
     certificate: &SlopeCertificate,
     model: &Digest,
 ) -> Result<AcceptedSlope, Rejection> {
+    check_slopes_until(network, certificate, model, Until::NEVER)
+}
+
+/// As [`check_slopes`], unless time is up before everything is judged: it is rejected then.
+pub fn check_slopes_until(
+    network: &Network,
+    certificate: &SlopeCertificate,
+    model: &Digest,
+    until: Until<'_>,
+) -> Result<AcceptedSlope, Rejection> {
     if certificate.model != *model {
         return Err(Rejection::other_model(&certificate.model, model));
     }
@@ -50,16 +60,19 @@ pub fn check_slopes(
     let SlopeCertificate {
         region, subject, ..
     } = certificate;
-    let problem = SlopeProblem::new(network, region, subject, Until::NEVER);
+    let problem = SlopeProblem::new(network, region, subject, until);
     let problem = problem.map_err(|e| Rejection::Format(e.to_string()))?;
-    let unbounded = || Rejection::Format("its units were not bounded".into());
-    problem.ok_or_else(unbounded)?.judge(certificate)
+    problem.ok_or(Rejection::Time)?.judge(certificate, until)
 }
 
 impl SlopeProblem {
     /// Accepts a certificate about this box and subject, or says why not: who has bounded all units already need
     /// not do so again.
-    pub fn judge(&self, certificate: &SlopeCertificate) -> Result<AcceptedSlope, Rejection> {
+    pub fn judge(
+        &self,
+        certificate: &SlopeCertificate,
+        until: Until<'_>,
+    ) -> Result<AcceptedSlope, Rejection> {
         let SlopeCertificate {
             region,
             subject,
@@ -77,10 +90,10 @@ impl SlopeProblem {
             return Err(Rejection::Format("not one proof for each case".into()));
         }
         for (case, proof) in proofs.iter().enumerate() {
-            let judged = judge(self, case, proof, *bound);
-            judged.map_err(|reason| Rejection::Proof {
-                place: format!("case {case}"),
-                reason,
+            let judged = judge(self, case, proof, *bound, until);
+            judged.map_err(|reason| {
+                let place = format!("case {case}");
+                Rejection::of_proof(place, reason, until)
             })?;
         }
         Ok(AcceptedSlope {
@@ -127,6 +140,7 @@ fn judge(
     case: usize,
     proof: &[SlopeTree],
     bound: f64,
+    until: Until<'_>,
 ) -> Result<(), String> {
     let mut nodes = proof.iter();
     // Next one last.
@@ -154,7 +168,7 @@ fn judge(
         let (small, large): (Vec<Path<'_>>, Vec<Path<'_>>) = leaves
             .into_iter()
             .partition(|(leaf, _)| leaf.eliminated().factors.is_empty());
-        let judged = |(leaf, phases): &Path<'_>| judge_leaf(problem, case, leaf, phases, bound);
+        let judged = |path: &Path<'_>| judge_leaf(problem, case, path, bound, until);
         small
             .par_iter()
             .map(judged)
@@ -174,6 +188,7 @@ fn eliminate(
     problem: &SlopeProblem,
     part: &mut SlopePart<'_>,
     Eliminated { groups, factors }: &Eliminated,
+    until: Until<'_>,
 ) -> Result<(), String> {
     if *groups as usize > problem.groups() {
         return Err("more groups are eliminated than there are".into());
@@ -184,9 +199,10 @@ fn eliminate(
     }
     let mut factors = factors.iter().peekable();
     for group in 0..*groups {
+        until.go_on().map_err(|e| e.to_string())?;
         match factors.next_if(|(number, _)| *number == group) {
-            None => part.advance(Until::NEVER),
-            Some(&(_, factor)) if part.advance_within(factor, Until::NEVER) => {}
+            None => part.advance(until),
+            Some(&(_, factor)) if part.advance_within(factor, until) => {}
             Some((_, factor)) => {
                 return Err(format!(
                     "the factor {factor} of group {group} does not follow"
@@ -200,26 +216,26 @@ fn eliminate(
 fn judge_leaf(
     problem: &SlopeProblem,
     case: usize,
-    leaf: &SlopeLeaf,
-    phases: &[(Unit, bool)],
+    (leaf, phases): &Path<'_>,
     bound: f64,
+    until: Until<'_>,
 ) -> Result<(), String> {
-    let mut part = problem.part(case, phases)?;
+    let mut part = problem.part(case, phases, until)?;
     if part.is_empty() {
         return Ok(());
     }
-    eliminate(problem, &mut part, leaf.eliminated())?;
+    eliminate(problem, &mut part, leaf.eliminated(), until)?;
     let follows = match leaf {
         SlopeLeaf::Magnitudes { .. } => part.by_magnitudes() <= bound,
         SlopeLeaf::Quadratic { multipliers, .. } => {
-            let quadratic = part.quadratic().ok_or("the form is too large")?;
+            let quadratic = part.quadratic(until).ok_or("the form is too large")?;
             let known: std::collections::HashMap<Unit, f32> = multipliers.iter().copied().collect();
             if known.len() != multipliers.len() {
                 return Err("a unit has two multipliers".into());
             }
             let of = |unit: &Unit| known.get(unit).copied().unwrap_or(0.0);
             let ordered: Vec<f32> = quadratic.units().iter().map(of).collect();
-            quadratic.is_bounded(part.square_of(bound), &ordered)
+            quadratic.is_bounded(part.square_of(bound), &ordered, until)
         }
     };
     if follows {

@@ -24,7 +24,7 @@ fn certificate(network: &Network) -> SlopeCertificate {
     };
     let problem = SlopeProblem::new(network, &region, &subject, Until::NEVER);
     let problem = problem.unwrap().expect("bounded");
-    let mut part = problem.part(0, &[]).unwrap();
+    let mut part = problem.part(0, &[], Until::NEVER).unwrap();
     let mut factors = Vec::new();
     for group in 0..problem.groups() {
         if part.reading().is_none() {

@@ -1,9 +1,12 @@
 //! What certificates of steepness of small networks may claim: the slope that is known, and nothing below it.
 
+use std::time::{Duration, Instant};
+
 use deepconcolic_check::steepness::{
     Eliminated, SlopeCertificate, SlopeLeaf, SlopeSubject, SlopeTree, check_slopes,
+    check_slopes_until,
 };
-use deepconcolic_check::{Changes, Region, Unit, sha256};
+use deepconcolic_check::{Changes, Region, Rejection, Unit, Until, sha256};
 use deepconcolic_geometry::Norm;
 use deepconcolic_network::Network;
 
@@ -136,6 +139,39 @@ fn a_derivative_that_rounding_takes_away_is_there() {
             assert!(holds(&network, &claimed), "{norm}");
         }
     }
+}
+
+/// A tree that splits one unit on every way down.
+fn bushy(unit: Unit, depth: u32) -> Vec<SlopeTree> {
+    if depth == 0 {
+        return vec![magnitudes(0)];
+    }
+    let half = bushy(unit, depth - 1);
+    [vec![SlopeTree::Split(unit)], half.clone(), half].concat()
+}
+
+#[test]
+fn a_tree_of_many_leaves_is_judged_until_time_is_up_and_no_longer() {
+    let (network, unit) = bent();
+    let mut claimed = claim(&network, Norm::L2, &bushy(unit, 6));
+    claimed.bound = 1e9;
+    assert!(holds(&network, &claimed));
+    let model = sha256(b"model");
+    let within = |claimed: &SlopeCertificate, limit: Duration| {
+        let until = Until {
+            deadline: Some(Instant::now() + limit),
+            ..Until::NEVER
+        };
+        check_slopes_until(&network, claimed, &model, until).map(|accepted| accepted.bound())
+    };
+    assert_eq!(within(&claimed, Duration::from_mins(10)), Ok(1e9));
+    assert_eq!(within(&claimed, Duration::ZERO), Err(Rejection::Time));
+    // Half a million leaves take seconds.
+    claimed.proofs = vec![bushy(unit, 19)];
+    let began = Instant::now();
+    let limit = Duration::from_millis(100);
+    assert_eq!(within(&claimed, limit), Err(Rejection::Time));
+    assert!(began.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

@@ -10,11 +10,12 @@ use deepconcolic_check::{Audit, Claim};
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
-    ADVERSARIAL_TABLE, AdversarialTable, Drawn, NeuronRanges, RequirementTable, RunFolder, State,
-    SuiteTable, draw,
+    ADVERSARIAL_TABLE, AdversarialTable, Drawn, JOURNAL, NeuronRanges, RequirementTable, RunFolder,
+    State, SuiteTable, draw,
 };
 
 use super::RunFindings;
+use super::left_out::Halt;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::confidence::{adversarial_tests, agree};
@@ -161,18 +162,18 @@ fn columns(
 }
 
 /// `nearest.npz`: each input is a test of the run, as near as it says, and meets its requirement.
-pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut RunFindings) -> Result<(), Error> {
+pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut RunFindings) -> Result<(), Halt> {
     const FILE: &str = folder::NEAREST;
     let path = opened.dir.join(FILE);
     if !path.exists() {
         return Ok(());
     }
-    let mut file = NpzReader::open(&path)?;
-    let rows = file.read::<i64>("row")?.values;
-    let x = file.read::<f32>("x")?.values;
-    let roots = file.read::<i64>("root")?.values;
-    let distances = file.read::<f32>("distance")?.values;
-    let bounds = file.read::<f32>("bound")?.values;
+    let mut file = NpzReader::open(&path).map_err(Error::from)?;
+    let rows = file.read::<i64>("row").map_err(Error::from)?.values;
+    let x = file.read::<f32>("x").map_err(Error::from)?.values;
+    let roots = file.read::<i64>("root").map_err(Error::from)?.values;
+    let distances = file.read::<f32>("distance").map_err(Error::from)?.values;
+    let bounds = file.read::<f32>("bound").map_err(Error::from)?.values;
     let each = opened.network.input_elements();
     let fits = [roots.len(), distances.len(), bounds.len()]
         .iter()
@@ -192,6 +193,7 @@ pub fn nearest(opened: &Opened, suite: &SuiteTable, report: &mut RunFindings) ->
     }
     let (table, family, space) = (&opened.table, opened.family.as_ref(), &opened.space);
     for (at, &row) in rows.iter().enumerate() {
+        opened.in_time()?;
         let field = |column: &str| format!("{column}[{at}]");
         let input = &x[at * each..(at + 1) * each];
         let row = usize::try_from(row).ok().filter(|&row| {
@@ -273,7 +275,7 @@ pub fn criteria(opened: &Opened, report: &mut RunFindings) {
 
 /// `journal`: its steps are as they were written. What they say of how the run went nothing else shows.
 pub fn journal(opened: &Opened, report: &mut RunFindings) {
-    const FILE: &str = "journal";
+    const FILE: &str = JOURNAL;
     if !opened.dir.join(FILE).exists() {
         return;
     }

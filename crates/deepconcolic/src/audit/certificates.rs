@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use deepconcolic_check::steepness::SlopeCertificate;
-use deepconcolic_check::{Certificate, Deduction, Expectation, ProvenFacts, Slot, check, regions};
+use deepconcolic_check::{
+    Certificate, Deduction, Expectation, ProvenFacts, Rejection, Slot, check_until, regions,
+};
 use deepconcolic_network::BitSet;
 use rayon::prelude::*;
 
 use super::RunFindings;
+use super::left_out::{Ahead, Halt, Part};
 use super::opened::Opened;
 use crate::error::Error;
 use crate::folder;
@@ -31,7 +34,7 @@ pub struct Proofs {
 }
 
 /// Judges every certificate.
-pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error> {
+pub fn judge(opened: &Opened, ahead: &mut Ahead, report: &mut RunFindings) -> Result<Proofs, Halt> {
     let rows: Vec<Vec<f32>> = opened.seeds.iter().map(<[f32]>::to_vec).collect();
     let boxes = regions(&opened.space, &rows).into_iter();
     let files = files(&opened.dir)?;
@@ -47,7 +50,7 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
         slopes: SlopeBounds::new(),
     };
     let mut slopes = Vec::new();
-    for file in &files {
+    for (judged_before, file) in files.iter().enumerate() {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{}/{name}", folder::CERTIFICATES);
         let expectation = Expectation {
@@ -57,13 +60,14 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
         };
         let bytes = read(file)?;
         let judged = if SlopeCertificate::begins(&bytes) {
-            judge_slope(&opened.network, &bytes, &opened.digest).map(|slope| {
+            judge_slope(&opened.network, &bytes, &opened.digest, opened.until()).map(|slope| {
                 slopes.extend(number(file).map(|number| (number, slope)));
                 0
             })
         } else {
             Certificate::from_bytes(&bytes, &opened.network).and_then(|certificate| {
-                let accepted = check(&opened.network, &certificate, &expectation)?;
+                let accepted =
+                    check_until(&opened.network, &certificate, &expectation, opened.until())?;
                 proofs.facts.add_accepted(&opened.network, &accepted)?;
                 let entries = certificate.entries.iter();
                 Ok(entries.filter(|e| e.is_about_executions()).count())
@@ -74,6 +78,15 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
                 proofs.by_executions += count;
                 proofs.accepted.extend(number(file));
             }
+            Err(Rejection::Time) => {
+                ahead.left(Part::Certificates, files.len() - judged_before, &name);
+                report.done.push(format!(
+                    "certificates: {} of {} accepted before time was up",
+                    proofs.accepted.len(),
+                    files.len()
+                ));
+                return Err(Halt::Late);
+            }
             Err(reason) => report.differs(&name, "proof", "one", format!("rejected: {reason}")),
         }
     }
@@ -82,13 +95,19 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Proofs, Error>
     Ok(proofs)
 }
 
+/// Whether a file is called as certificates are.
+pub fn is_one(file: &Path) -> bool {
+    let extension = file.extension();
+    extension.is_some_and(|e| e == certificates::EXTENSION)
+}
+
 /// The number in a certificate's name.
 fn number(file: &Path) -> Option<i32> {
     file.file_stem()?.to_str()?.parse().ok()
 }
 
 /// The certificates of a run, in order.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let folder = folder.join(folder::CERTIFICATES);
     if !folder.exists() {
         return Ok(Vec::new());
@@ -98,10 +117,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(&folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if path
-            .extension()
-            .is_some_and(|e| e == certificates::EXTENSION)
-        {
+        if is_one(&path) {
             files.push(path);
         }
     }
@@ -110,7 +126,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 impl Proofs {
-    /// Which of these requirements cannot be met, by the certificates accepted.
+    /// Which of these requirements are seen in time not to be met, by the certificates accepted.
     pub fn refuted(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
         let (ratios, others) = apart(opened, asked);
         let mut refuted = following(opened, &others, self.facts.real_numbers());
@@ -125,7 +141,7 @@ impl Proofs {
         refuted
     }
 
-    /// Which of these requirements no execution meets, in any order of summation.
+    /// Which of these requirements are seen in time not to be met by any execution, in any order of summation.
     pub fn refuted_for_executions(&self, opened: &Opened, asked: &[Slot]) -> BTreeSet<Slot> {
         // Bounds on slopes are about real numbers.
         let (_, others) = apart(opened, asked);
@@ -145,6 +161,9 @@ fn following(opened: &Opened, asked: &[Slot], known: &Deduction) -> BTreeSet<Slo
     let place = |slot: Slot| (slot.group as usize, slot.slot as usize);
     let follows = |slot: &&Slot| {
         let (group, slot) = place(**slot);
+        if opened.until().is_over() {
+            return false;
+        }
         let requirement = family.requirement(group, slot);
         requirement.is_ok_and(|requirement| known.refute(&requirement))
     };
@@ -162,7 +181,7 @@ fn following(opened: &Opened, asked: &[Slot], known: &Deduction) -> BTreeSet<Slo
         let neurons = |layer: usize| opened.network.layers()[layer].neurons();
         let (before, layer) = pairs.layers(group);
         let sizes = (neurons(before), neurons(layer));
-        let found = known.refuted_pairs(pairs, group, sizes, &set);
+        let found = known.refuted_pairs(pairs, group, sizes, &set, opened.until());
         refuted.extend(found.iter().map(|slot| Slot {
             group: group as u32,
             slot: slot as u32,

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use deepconcolic_campaign::{Accuracy, Limits};
+use deepconcolic_campaign::Accuracy;
 use deepconcolic_record::{Baseline, SlopeSummary, Summary};
 use serde_json::Value;
 
 use super::RunFindings;
+use super::left_out::Halt;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::controls::{CONTROL, Controls};
@@ -23,7 +24,7 @@ pub fn record(
     origins: &Origins,
     slopes: &[SlopeSummary],
     report: &mut RunFindings,
-) -> Result<RunRecord, Error> {
+) -> Result<RunRecord, Halt> {
     report.unverified.push(
         "run.json: date, command, time_s, executions, stop, notes (how the run went; that statement.md says the \
          same of date, command, total time, executions, stop and notes was checked)"
@@ -35,6 +36,7 @@ pub fn record(
     } else {
         baseline(opened, origins, report)?
     };
+    opened.in_time()?;
     let misclassified = match &origins.choice {
         Some(choice) => choice.misclassified.len(),
         None => claimed.tests.misclassified,
@@ -94,7 +96,7 @@ fn slope_baseline(
         settings: &opened.settings,
     };
     let inputs = samples::inputs(data, &opened.decision)?;
-    let (answers, _) = controls.answers(&inputs, found.data_inputs, &Limits::default());
+    let (answers, _) = controls.answers(&inputs, found.data_inputs, &opened.limits());
     Ok((found, answers.accuracy().map(Accuracy::share)))
 }
 
@@ -125,7 +127,7 @@ fn baseline(
     let (tests, rng_seed) = (opened.suite.len(), opened.settings.rng_seed);
     // How many there was time for is the run's to say.
     let drawn = claimed.random_inputs.min(tests);
-    let limits = Limits::default();
+    let limits = opened.limits();
     let (random, _) = controls.random(&opened.space, &opened.seeds, drawn, rng_seed, &limits);
     found.random_coverage = (drawn > 0).then_some(random.share);
     found.random_inputs = drawn;

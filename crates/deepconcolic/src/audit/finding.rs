@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::left_out::LeftOut;
+use super::other_files::OtherFiles;
+
 /// Something that a file says and that is not so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -40,6 +43,10 @@ pub struct RunFindings {
     pub findings: Vec<Finding>,
     /// What is taken as the folder says it.
     pub unverified: Vec<String>,
+    /// What there was no time to check.
+    pub left_out: Vec<LeftOut>,
+    /// Files of the folder that are not looked at.
+    pub other_files: OtherFiles,
 }
 
 impl RunFindings {
@@ -72,8 +79,8 @@ impl RunFindings {
         }
     }
 
-    /// Whether everything that was checked holds.
+    /// Whether everything was checked and holds.
     pub fn holds(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.left_out.is_empty()
     }
 }

@@ -1,43 +1,98 @@
 //! The whole audit, one part after the other.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
-use deepconcolic_record::Summary;
+use deepconcolic_record::{JOURNAL, LOCK, Summary};
 
+use super::left_out::{Ahead, Halt, Part};
 use super::opened::Opened;
+use super::other_files::OtherFiles;
 use super::{
     RunFindings, beside, certificates, figures, nearest_adversarial, origins, rows, slopes, tests,
 };
-use crate::conclude::figures::{ConclusionInputs, conclude};
+use crate::conclude::figures::{ConclusionInputs, conclude, parts_of};
 use crate::conclude::statement::{Page, text, verdicts};
 use crate::error::Error;
+use crate::folder::{kept, region_file};
 use crate::tables::Table;
 use crate::{folder, two_inputs};
 
-/// Judges the folder of a run, with the model that it names or the file given instead.
-pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
-    let opened = Opened::new(dir, model)?;
+/// What lies beside the suite.
+const BESIDE: [&str; 7] = [
+    folder::NEURONS,
+    folder::ADVERSARIAL,
+    folder::NEAREST,
+    folder::NEAREST_ADVERSARIAL,
+    folder::PROFILE,
+    folder::SLOPES,
+    JOURNAL,
+];
+
+/// The pictures of a report, which knows itself what they are called.
+const PICTURES: &str = "pictures";
+
+/// Judges the folder of a run, with the model that it names or the file given instead, as far as there is time.
+pub fn judge(
+    dir: &Path,
+    model: Option<&Path>,
+    deadline: Option<Instant>,
+) -> Result<RunFindings, Error> {
+    let opened = Opened::new(dir, model, deadline)?;
     let mut report = RunFindings {
         scope: scope(&opened),
+        other_files: other_files(&opened)?,
         ..RunFindings::default()
     };
-    let origins = origins::judge(&opened, &mut report)?;
-    tests::places(&opened, &mut report);
-    let proofs = certificates::judge(&opened, &mut report)?;
-    let Some((audit, table)) = rows::judge(&opened, &proofs, &mut report) else {
+    let mut ahead = ahead(&opened)?;
+    match parts(&opened, &mut ahead, &mut report) {
+        Ok(()) => Ok(report),
+        Err(Halt::Late) => {
+            report.left_out = ahead.left_out();
+            Ok(report)
+        }
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+/// All parts of a folder, and how much there is of each.
+fn ahead(opened: &Opened) -> Result<Ahead, Error> {
+    let beside = BESIDE.map(|name| usize::from(opened.dir.join(name).exists()));
+    Ok(Ahead::of([
+        (Part::Seeds, opened.seeds.len()),
+        (Part::Certificates, certificates::files(&opened.dir)?.len()),
+        (Part::Rows, opened.table.state.len()),
+        (Part::Tests, opened.suite.len()),
+        (Part::Beside, beside.iter().sum()),
+        (Part::Figures, 2),
+    ]))
+}
+
+/// Judges part by part.
+fn parts(opened: &Opened, ahead: &mut Ahead, report: &mut RunFindings) -> Result<(), Halt> {
+    let origins = origins::judge(opened, report)?;
+    ahead.done(Part::Seeds);
+    tests::places(opened, report)?;
+    let proofs = certificates::judge(opened, ahead, report)?;
+    ahead.done(Part::Certificates);
+    let Some((audit, table)) = rows::judge(opened, &proofs, report)? else {
         // Without knowing what the suite shows, no figure can be computed.
-        return Ok(report);
+        return Ok(());
     };
-    let suite = tests::columns(&opened, &audit, &origins, &mut report)?;
-    beside::criteria(&opened, &mut report);
-    beside::neurons(&opened, &audit, &mut report);
-    beside::adversarial(&opened, &suite, &mut report)?;
-    beside::nearest(&opened, &suite, &mut report)?;
-    let nearest = nearest_adversarial::judge(&opened, &suite, &origins, &mut report)?;
-    beside::profile(&opened, &origins, &mut report)?;
-    beside::journal(&opened, &mut report);
-    let steep = slopes::judge(&opened, &proofs.slopes, &mut report);
-    slopes::table(&opened, &steep, &mut report)?;
+    ahead.done(Part::Rows);
+    let suite = tests::columns(opened, &audit, &origins, report)?;
+    ahead.done(Part::Tests);
+    beside::criteria(opened, report);
+    beside::neurons(opened, &audit, report);
+    beside::adversarial(opened, &suite, report)?;
+    beside::nearest(opened, &suite, report)?;
+    let nearest = nearest_adversarial::judge(opened, &suite, &origins, report)?;
+    beside::profile(opened, &origins, report)?;
+    beside::journal(opened, report);
+    let steep = slopes::judge(opened, &proofs.slopes, report)?;
+    slopes::table(opened, &steep, report)?;
+    ahead.done(Part::Beside);
     let facts = ConclusionInputs {
         network: &opened.network,
         family: opened.family.as_ref(),
@@ -50,26 +105,22 @@ pub fn judge(dir: &Path, model: Option<&Path>) -> Result<RunFindings, Error> {
         nearest_adversarial: nearest.as_ref(),
         slopes: &steep,
     };
-    let record = figures::record(&opened, &origins, &steep, &mut report)?;
+    let record = figures::record(opened, &origins, &steep, report)?;
     let found: Summary = conclude(&facts, record);
-    figures::compare(&opened, &found, &mut report)?;
+    figures::compare(opened, &found, report)?;
     let page = Page {
         summary: &found,
         settings: &opened.settings,
         space: &opened.space,
         verdicts: verdicts(opened.family.as_ref(), &table, &opened.settings),
     };
-    figures::page(
-        &opened.dir.join(folder::STATEMENT),
-        &text(&page),
-        &mut report,
-    )?;
+    figures::page(&opened.dir.join(folder::STATEMENT), &text(&page), report)?;
     let tests = suite.len();
     let shown = shown(&found);
     report
         .done
         .push(format!("{tests} tests run again: {shown}"));
-    Ok(report)
+    Ok(())
 }
 
 /// What tests show, goals apart from properties.
@@ -86,6 +137,38 @@ fn shown(summary: &Summary) -> String {
         )
     };
     tables.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// What is in the folder and no part of this check looks at. Nothing but the report is known elsewhere.
+fn other_files(opened: &Opened) -> Result<OtherFiles, Error> {
+    let mut known: BTreeSet<String> = BESIDE.map(str::to_owned).into();
+    known.extend(
+        [
+            folder::SUMMARY,
+            folder::SUITE,
+            folder::REQUIREMENTS,
+            folder::STATEMENT,
+            LOCK,
+        ]
+        .map(str::to_owned),
+    );
+    known.extend(region_file::NAMES.map(str::to_owned));
+    let criteria = parts_of(&opened.settings, opened.family.as_ref());
+    known.extend(
+        criteria
+            .into_iter()
+            .map(|(name, _)| folder::requirements_of(&name)),
+    );
+    known.extend(kept::names(&opened.settings));
+    // Whatever else is in these two is a finding.
+    let whole = [folder::ADVERSARIAL, folder::NEAREST_ADVERSARIAL].map(|name| format!("{name}/"));
+    let is_certificate = |name: &str| {
+        certificates::is_one(Path::new(name)) && name.starts_with(folder::CERTIFICATES)
+    };
+    let all = OtherFiles::of(&opened.dir, &[folder::CERTIFICATES, PICTURES])?;
+    Ok(all.without(|name| {
+        known.contains(name) || whole.iter().any(|known| known == name) || is_certificate(name)
+    }))
 }
 
 /// What is checked, from what is used for it.

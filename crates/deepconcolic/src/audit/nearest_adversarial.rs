@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use deepconcolic_campaign::oracle::Verdict;
-use deepconcolic_check::{Certificate, Expectation, check};
+use deepconcolic_check::{Certificate, Expectation, check_until};
 use deepconcolic_criteria::{Prediction, Truth};
 use deepconcolic_record::{
     NEAREST_ADVERSARIAL_TABLE, NearestAdversarialTable, SuiteTable, nearest_certificate_name,
@@ -12,6 +12,7 @@ use deepconcolic_record::{
 
 use super::RunFindings;
 use super::beside::{confidence_column, entries, pictures};
+use super::left_out::Halt;
 use super::opened::Opened;
 use super::origins::Origins;
 use crate::conclude::certified_distance::{another_answer, is_provable, region_round};
@@ -29,7 +30,7 @@ pub fn judge(
     suite: &SuiteTable,
     origins: &Origins,
     report: &mut RunFindings,
-) -> Result<Option<NearestAdversarialTable>, Error> {
+) -> Result<Option<NearestAdversarialTable>, Halt> {
     let dir = opened.dir.join(FOLDER);
     if !dir.is_dir() {
         let asked = opened.summary.nearest_adversarial.is_some();
@@ -43,7 +44,8 @@ pub fn judge(
         report.differs(&table, "file", "nothing", "nearest adversarial inputs");
         return Ok(Some(NearestAdversarialTable::default()));
     }
-    let claimed = NearestAdversarialTable::read(&dir.join(NEAREST_ADVERSARIAL_TABLE), elements)?;
+    let claimed = NearestAdversarialTable::read(&dir.join(NEAREST_ADVERSARIAL_TABLE), elements)
+        .map_err(Error::from)?;
     let row = Rows {
         opened,
         suite,
@@ -51,9 +53,10 @@ pub fn judge(
     };
     let found = row.found(origins, report)?;
     row.compare(&found, report);
-    let certified = row.bounds(&mut names, report);
+    let certified = row.bounds(&mut names, report)?;
     let shape = opened.network.input_shape().without_batch().to_vec();
-    let drawn = found.draw(&dir, &shape, &opened.space.domain)?;
+    let drawn = found.draw(&dir, &shape, &opened.space.domain);
+    let drawn = drawn.map_err(Error::from)?;
     pictures(opened, FOLDER, names, &drawn, report)?;
     report.done.push(format!(
         "{} nearest adversarial inputs run again; {certified} certificates of how near one can be judged",
@@ -205,7 +208,11 @@ impl<'a> Rows<'a> {
     }
 
     /// Judges the certificate of every lower bound; the names of those files are taken out. Says how many hold.
-    fn bounds(&self, names: &mut BTreeSet<String>, report: &mut RunFindings) -> usize {
+    fn bounds(
+        &self,
+        names: &mut BTreeSet<String>,
+        report: &mut RunFindings,
+    ) -> Result<usize, Halt> {
         let (claimed, file) = (self.claimed, table());
         let mut next = 0;
         let mut hold = 0;
@@ -236,12 +243,14 @@ impl<'a> Rows<'a> {
                 let at = format!("an adversarial input at {}", claimed.distance[row]);
                 report.differs(&file, field("bound"), bound, at);
             }
-            match self.certified(row, &name) {
+            let certified = self.certified(row, &name);
+            self.opened.in_time()?;
+            match certified {
                 Ok(()) => hold += 1,
                 Err(why) => report.differs(&file, field("bound"), bound, why),
             }
         }
-        hold
+        Ok(hold)
     }
 
     /// Whether a certificate shows the bound of a row, or why not.
@@ -268,8 +277,9 @@ impl<'a> Rows<'a> {
             requirements: Some(&[requirement]),
         };
         let bytes = fs::read(dir.join(FOLDER).join(name)).map_err(|e| e.to_string())?;
-        let judged = Certificate::from_bytes(&bytes, network)
-            .and_then(|certificate| check(network, &certificate, &expectation));
+        let judged = Certificate::from_bytes(&bytes, network).and_then(|certificate| {
+            check_until(network, &certificate, &expectation, self.opened.until())
+        });
         judged.map(|_| ()).map_err(|why| format!("rejected: {why}"))
     }
 }

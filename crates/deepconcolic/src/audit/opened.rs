@@ -1,15 +1,18 @@
 //! The folder of a run, opened: what it says, and what is needed to do it all again.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use deepconcolic_campaign::Seeds;
-use deepconcolic_check::{Digest, Witnesses};
+use deepconcolic_campaign::{Limits, Seeds};
+use deepconcolic_check::{Digest, PairJudge, Until, Witnesses};
 use deepconcolic_criteria::{Decision, Family, Means};
+use deepconcolic_formats::LoadUntil;
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::Network;
 use deepconcolic_record::{ArchiveError, RequirementTable, SuiteTable, Summary};
 use serde_json::Value;
 
+use super::left_out::Halt;
 use crate::error::Error;
 use crate::folder::kept;
 use crate::model::decision;
@@ -35,11 +38,13 @@ pub struct Opened {
     pub decision: Decision,
     /// Seeds with the numbers that the settings give them and the values that the suite has.
     pub seeds: Seeds,
+    /// When checking must end.
+    pub deadline: Option<Instant>,
 }
 
 impl Opened {
-    /// Opens a folder, for the model that it names or the file given instead.
-    pub fn new(dir: &Path, model: Option<&Path>) -> Result<Self, Error> {
+    /// Opens a folder, for the model that it names or the file given instead, to be checked by then.
+    pub fn new(dir: &Path, model: Option<&Path>, deadline: Option<Instant>) -> Result<Self, Error> {
         let path = dir.join(folder::SUMMARY);
         let summary = Summary::read(&path)?;
         let claimed = std::fs::read(&path).map_err(Error::unreadable(&path))?;
@@ -51,7 +56,11 @@ impl Opened {
         let settings =
             Settings::read(&summary.settings).map_err(|e| damaged(folder::SUMMARY, e))?;
         let settings = kept::fetched(settings, dir);
-        let loaded = model::load(&settings.model.or_file(model))?;
+        let until = LoadUntil {
+            deadline,
+            ..LoadUntil::default()
+        };
+        let loaded = model::load_until(&settings.model.or_file(model), until)?;
         let digest = model::digest(&loaded);
         let (network, sha256) = (loaded.network, loaded.sha256);
         let elements = network.input_elements();
@@ -79,6 +88,7 @@ impl Opened {
             table,
             space,
             seeds,
+            deadline,
         })
     }
 
@@ -92,6 +102,44 @@ impl Opened {
             seeds: self.seeds.values(),
             means: &self.means,
             decision: &self.decision,
+            until: self.until(),
+        }
+    }
+
+    /// What runs two tests again.
+    pub fn pairs(&self) -> PairJudge<'_> {
+        PairJudge {
+            network: &self.network,
+            family: self.family.as_ref(),
+            space: &self.space,
+            seeds: self.seeds.values(),
+            means: &self.means,
+            until: self.until(),
+        }
+    }
+
+    /// When judging must end.
+    pub fn until(&self) -> Until<'static> {
+        Until {
+            deadline: self.deadline,
+            ..Until::NEVER
+        }
+    }
+
+    /// What ends measuring.
+    pub fn limits(&self) -> Limits<'static> {
+        Limits {
+            deadline: self.deadline,
+            ..Limits::default()
+        }
+    }
+
+    /// Ends the check once time is up: what was cut short says nothing.
+    pub fn in_time(&self) -> Result<(), Halt> {
+        if self.until().is_over() {
+            Err(Halt::Late)
+        } else {
+            Ok(())
         }
     }
 

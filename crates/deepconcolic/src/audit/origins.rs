@@ -1,10 +1,11 @@
 //! Where a run comes from: model, data, reference data, requirements, boxes, settings and seeds are those
 //! that the folder names, as far as they are still there.
 
-use deepconcolic_campaign::{Choice, Limits, first_seeds, given_seeds};
+use deepconcolic_campaign::{Choice, first_seeds, given_seeds};
 use deepconcolic_dataset::Samples;
 
 use super::RunFindings;
+use super::left_out::Halt;
 use super::opened::Opened;
 use crate::error::Error;
 use crate::folder::{self, fingerprints, region_file};
@@ -22,7 +23,7 @@ pub struct Origins {
 }
 
 /// Judges all of it.
-pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Origins, Error> {
+pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Origins, Halt> {
     identities(opened, report)?;
     let data = data(opened, report);
     let references = references(opened, data.as_ref(), report);
@@ -30,6 +31,7 @@ pub fn judge(opened: &Opened, report: &mut RunFindings) -> Result<Origins, Error
         Some(data) => Some(choice(opened, data)?),
         None => None,
     };
+    opened.in_time()?;
     if let (Some(data), Some(choice)) = (&data, &choice) {
         from_data(opened, data, choice, report)?;
     }
@@ -144,11 +146,11 @@ fn choice(opened: &Opened, data: &Samples) -> Result<Choice, Error> {
     let inputs = samples::inputs(data, decision)?;
     Ok(match seed_choice {
         SeedChoice::First(count) => {
-            first_seeds(network, &inputs, decision, *count, &Limits::default())
+            first_seeds(network, &inputs, decision, *count, &opened.limits())
         }
         SeedChoice::Given => {
             let known: Vec<usize> = seeds.iter().copied().filter(|&s| s < data.len()).collect();
-            given_seeds(network, &inputs, decision, &known, &Limits::default())
+            given_seeds(network, &inputs, decision, &known, &opened.limits())
         }
     })
 }

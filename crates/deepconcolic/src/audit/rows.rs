@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deepconcolic_check::{Audit, PairClaim, PairJudge, Slot, Standing};
+use deepconcolic_check::{Audit, PairClaim, Slot, Standing};
 use deepconcolic_criteria::{Family, Group};
 use deepconcolic_language::Inputs;
 use deepconcolic_network::BitSet;
@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::RunFindings;
 use super::certificates::Proofs;
+use super::left_out::Halt;
 use super::opened::Opened;
 use crate::criterion::properties;
 use crate::folder;
@@ -23,24 +24,28 @@ pub fn judge(
     opened: &Opened,
     proofs: &Proofs,
     report: &mut RunFindings,
-) -> Option<(Audit, RequirementTable)> {
+) -> Result<Option<(Audit, RequirementTable)>, Halt> {
     let family = opened.family.as_ref();
-    let claims = match claims(opened, report) {
+    let claims = claims(opened, report);
+    opened.in_time()?;
+    let claims = match claims {
         Ok(claims) => claims,
         Err(why) => {
             report.differs(FILE, "test2", "pairs of tests", why);
-            return None;
+            return Ok(None);
         }
     };
-    let audit = match opened.witnesses().audit(&opened.suite.x, &claims) {
+    let audit = opened.witnesses().audit(&opened.suite.x, &claims);
+    opened.in_time()?;
+    let audit = match audit {
         Ok(audit) => audit,
         Err(why) => {
             report.differs(folder::SUITE, "x", "a suite that can be judged", why);
-            return None;
+            return Ok(None);
         }
     };
     let mut found = RequirementTable::new(family, &audit);
-    let refuted = infeasible(opened, proofs, report);
+    let refuted = infeasible(opened, proofs, report)?;
     for group in 0..family.groups().len() {
         let mine = refuted
             .iter()
@@ -62,7 +67,7 @@ pub fn judge(
         "requirements.npz: bound; and that a row rests on no other certificate than the one named (certificate)"
             .into(),
     );
-    Some((audit, found))
+    Ok(Some((audit, found)))
 }
 
 /// What rows say of pairs of tests, as far as it is so.
@@ -87,14 +92,8 @@ fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, S
             });
         }
     }
-    let judge = PairJudge {
-        network: &opened.network,
-        family,
-        space: &opened.space,
-        seeds: opened.seeds.values(),
-        means: &opened.means,
-    };
-    let standings = judge.judge(&claims, &|test| opened.input(test as usize))?;
+    let input = |test: u32| opened.input(test as usize);
+    let standings = opened.pairs().judge(&claims, &input)?;
     let mut sound = Vec::new();
     for ((row, claim), standing) in rows.iter().zip(claims).zip(standings) {
         if standing == Standing::False {
@@ -109,7 +108,11 @@ fn claims(opened: &Opened, report: &mut RunFindings) -> Result<Vec<PairClaim>, S
 }
 
 /// The requirements that rows call infeasible and that are, with the certificates named.
-fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTreeMap<Slot, i32> {
+fn infeasible(
+    opened: &Opened,
+    proofs: &Proofs,
+    report: &mut RunFindings,
+) -> Result<BTreeMap<Slot, i32>, Halt> {
     let (table, family) = (&opened.table, opened.family.as_ref());
     let mut claimed: BTreeMap<Slot, i32> = BTreeMap::new();
     for row in (0..table.state.len()).filter(|&r| table.state[r] == State::Infeasible as u8) {
@@ -119,6 +122,7 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
     }
     let asked: Vec<Slot> = claimed.keys().copied().collect();
     let refuted = proofs.refuted(opened, &asked);
+    opened.in_time()?;
     for slot in asked.iter().filter(|slot| !refuted.contains(slot)) {
         let label = family.label(slot.group as usize, slot.slot as usize);
         report.differs(FILE, label, "infeasible", "not shown to be infeasible");
@@ -149,6 +153,7 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
     if !refuted.is_empty() {
         let shown: Vec<Slot> = refuted.iter().copied().collect();
         let executed = proofs.refuted_for_executions(opened, &shown).len();
+        opened.in_time()?;
         report.done.push(format!(
             "for {executed} of them the same is so of executions in single precision, in any order of summation"
         ));
@@ -161,7 +166,7 @@ fn infeasible(opened: &Opened, proofs: &Proofs, report: &mut RunFindings) -> BTr
         ));
     }
     claimed.retain(|slot, _| refuted.contains(slot));
-    claimed
+    Ok(claimed)
 }
 
 /// Requirements of both kinds.

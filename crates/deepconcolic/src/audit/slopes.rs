@@ -1,11 +1,11 @@
 //! The slopes of `run.json` and `lipschitz.csv`: every ratio from the two tests named, in arithmetic of the
 //! checker's own.
 
-use deepconcolic_campaign::Limits;
-use deepconcolic_check::{PairClaim, PairJudge, Slot};
+use deepconcolic_check::{PairClaim, Slot};
 use deepconcolic_record::{SlopeSummary, constants, csv};
 
 use super::RunFindings;
+use super::left_out::Halt;
 use super::opened::Opened;
 use crate::conclude::slopes::{FoundSlope, RANDOM_PAIRS, Regions, is_all_ratios};
 use crate::error::Error;
@@ -13,16 +13,20 @@ use crate::folder::{self, SLOPES};
 use crate::prove::SlopeBounds;
 
 /// What the tests named, the certificates and as many random pairs show of every region.
-pub fn judge(opened: &Opened, bounds: &SlopeBounds, report: &mut RunFindings) -> Vec<SlopeSummary> {
+pub fn judge(
+    opened: &Opened,
+    bounds: &SlopeBounds,
+    report: &mut RunFindings,
+) -> Result<Vec<SlopeSummary>, Halt> {
     let regions = regions(opened);
     let slots = regions.slots();
     if slots.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let claimed = &opened.summary.lipschitz;
     if claimed.len() != slots.len() {
         report.differs(folder::SUMMARY, "lipschitz", claimed.len(), slots.len());
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let found: Vec<FoundSlope> = slots
         .iter()
@@ -30,8 +34,10 @@ pub fn judge(opened: &Opened, bounds: &SlopeBounds, report: &mut RunFindings) ->
         .map(|(&slot, claimed)| found(opened, slot, claimed))
         .collect();
     let pairs = random_pairs(opened, slots.len());
-    let limits = Limits::default();
-    let random = regions.random(pairs, &limits).filter(|_| pairs > 0);
+    let random = regions
+        .random(pairs, &opened.limits())
+        .filter(|_| pairs > 0);
+    opened.in_time()?;
     let random = random.unwrap_or_default();
     let known = |slot: usize| {
         slots
@@ -50,7 +56,7 @@ pub fn judge(opened: &Opened, bounds: &SlopeBounds, report: &mut RunFindings) ->
          baseline.random_inputs, baseline.random_pairs)"
             .into(),
     );
-    summaries
+    Ok(summaries)
 }
 
 pub fn regions(opened: &Opened) -> Regions<'_> {
@@ -79,13 +85,6 @@ fn found(opened: &Opened, slot: usize, claimed: &SlopeSummary) -> FoundSlope {
     let tests = opened.suite.len();
     let test = |number: i64| u32::try_from(number).ok().filter(|&n| (n as usize) < tests);
     let (first, second) = (test(claimed.test)?, test(claimed.test2)?);
-    let judge = PairJudge {
-        network: &opened.network,
-        family: opened.family.as_ref(),
-        space: &opened.space,
-        seeds: opened.seeds.values(),
-        means: &opened.means,
-    };
     let (group, _) = opened.family.ratios()?;
     let claim = PairClaim {
         slot: Slot {
@@ -95,7 +94,8 @@ fn found(opened: &Opened, slot: usize, claimed: &SlopeSummary) -> FoundSlope {
         first,
         second,
     };
-    let slopes = judge.slopes(&[claim], &|test| opened.input(test as usize));
+    let input = |test: u32| opened.input(test as usize);
+    let slopes = opened.pairs().slopes(&[claim], &input);
     Some((first, second, slopes.first().copied().flatten()?))
 }
 

@@ -6,17 +6,19 @@ use deepconcolic_criteria::{Prediction, Truth};
 use deepconcolic_record::SuiteTable;
 
 use super::RunFindings;
+use super::left_out::Halt;
 use super::opened::Opened;
 use super::origins::Origins;
-use crate::error::Error;
 use crate::folder;
 use crate::oracle::Court;
 
 const FILE: &str = folder::SUITE;
+/// Tests judged at a time: each time all references are read.
+const JUDGED: usize = 4096;
 
 /// Where tests come from and lie: seeds first, each other one made from an earlier test round the same
 /// seed, in the domain, the region, on the grid and similar enough.
-pub fn places(opened: &Opened, report: &mut RunFindings) {
+pub fn places(opened: &Opened, report: &mut RunFindings) -> Result<(), Halt> {
     let Opened {
         suite,
         settings,
@@ -25,6 +27,7 @@ pub fn places(opened: &Opened, report: &mut RunFindings) {
         ..
     } = opened;
     for test in 0..suite.len() {
+        opened.in_time()?;
         let field = |column: &str| format!("{column}[{test}]");
         for misfit in suite.provenance.misfits(test, &settings.seeds) {
             report.differs(FILE, field(misfit.column), misfit.claimed, misfit.found);
@@ -41,6 +44,7 @@ pub fn places(opened: &Opened, report: &mut RunFindings) {
          (parent, stage); that an input is the one the run made, beyond all that is said of it (x)"
             .into(),
     );
+    Ok(())
 }
 
 /// The number of the seed with this index in the data.
@@ -55,7 +59,7 @@ pub fn columns(
     audit: &Audit,
     origins: &Origins,
     report: &mut RunFindings,
-) -> Result<SuiteTable, Error> {
+) -> Result<SuiteTable, Halt> {
     let Opened {
         suite,
         seeds,
@@ -129,7 +133,7 @@ fn references(
     audit: &Audit,
     origins: &Origins,
     found: &mut SuiteTable,
-) -> Result<(), Error> {
+) -> Result<(), Halt> {
     let Opened {
         settings,
         network,
@@ -158,8 +162,17 @@ fn references(
         space,
         decision,
     };
-    let roots = found.provenance.roots();
-    let judged = court.judge(references, &found.x, &audit.predictions, roots)?;
+    let elements = network.input_elements();
+    let roots: Vec<Option<usize>> = found.provenance.roots().collect();
+    let mut judged = Vec::with_capacity(found.len());
+    for first in (0..found.len()).step_by(JUDGED) {
+        opened.in_time()?;
+        let next = (first + JUDGED).min(found.len());
+        let x = &found.x[first * elements..next * elements];
+        let predictions = &audit.predictions[first..next];
+        let roots = roots[first..next].iter().copied();
+        judged.extend(court.judge(references, x, predictions, roots)?);
+    }
     found.judge(&judged);
     Ok(())
 }

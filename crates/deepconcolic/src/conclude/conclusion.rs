@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use deepconcolic_campaign::oracle::Judgement;
 use deepconcolic_campaign::{Accuracy, Answers, Campaign, Limits, Passes, Stop, sanity};
-use deepconcolic_check::{Audit, Witnesses};
-use deepconcolic_criteria::Family;
+use deepconcolic_check::{Audit, Until, Witnesses};
+use deepconcolic_criteria::{Family, Means};
 use deepconcolic_dataset::write::AtomicFile;
 use deepconcolic_network::BitSet;
 use deepconcolic_record::{
@@ -215,18 +215,10 @@ impl Ended<'_> {
     /// Runs the suite again, counts, and compares.
     pub fn conclude(self, watch: &mut Stopwatch) -> Result<Conclusion, Error> {
         let prepared = self.prepared;
-        let (network, family) = (&prepared.network, prepared.family.as_ref());
+        let network = &prepared.network;
         let suite = SuiteTable::new(self.campaign.suite(), &prepared.seeds, self.judgements);
         let means = self.campaign.means();
-        let witnesses = Witnesses {
-            network,
-            family,
-            guide: plan::guide(family),
-            space: &prepared.space,
-            seeds: prepared.seeds.values(),
-            means: &means,
-            decision: &prepared.decision,
-        };
+        let witnesses = self.witnesses(&means);
         let began = Instant::now();
         let audit = witnesses
             .audit(&suite.x, self.campaign.claims())
@@ -370,6 +362,22 @@ impl Ended<'_> {
         Limits {
             deadline: self.limits.deadline.map(part),
             ..self.limits
+        }
+    }
+
+    /// What runs the suite again.
+    fn witnesses<'w>(&'w self, means: &'w Means) -> Witnesses<'w> {
+        let prepared = self.prepared;
+        let family = prepared.family.as_ref();
+        Witnesses {
+            network: &prepared.network,
+            family,
+            guide: plan::guide(family),
+            space: &prepared.space,
+            seeds: prepared.seeds.values(),
+            means,
+            decision: &prepared.decision,
+            until: Until::NEVER,
         }
     }
 

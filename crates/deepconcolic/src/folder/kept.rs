@@ -38,6 +38,14 @@ pub fn fetched(mut settings: Settings, folder: &Path) -> Settings {
     settings
 }
 
+/// The files of its folder that a run with these settings is kept in.
+pub fn names(settings: &Settings) -> impl Iterator<Item = String> {
+    let model = (settings.model.model == Path::new(KEPT_MODEL)).then_some(KEPT_MODEL);
+    let data = (settings.data.data == Path::new(KEPT_DATA)).then_some(KEPT_DATA);
+    let kept = model.into_iter().chain(data);
+    kept.map(|kept| name_of(kept).to_owned())
+}
+
 /// Writes what is in memory alone into the folder of the run, unless it is there.
 pub fn keep(model: &ModelSettings, data: &DataSettings, folder: &RunFolder) -> Result<(), Error> {
     if let Some(bytes) = &model.content {

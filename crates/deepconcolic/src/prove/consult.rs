@@ -8,10 +8,13 @@ use deepconcolic_proofs::{ProverLimits, RegionProver};
 use deepconcolic_record::ProofRecord;
 
 use super::Recorder;
-use super::obstacles::LATE;
+use super::obstacles::{LATE, SPENT};
 use super::recall::{Fingerprint, Remembered};
 use super::work::{WORK_OF_QUESTION, Work};
 use crate::error::Error;
+
+/// Passes that running a pair again takes at most: each input, and both together.
+const PASSES_OF_PAIR: usize = 4;
 
 /// A question over one place: requirements, those of the family with their slots.
 pub struct Question<'q> {
@@ -81,7 +84,7 @@ impl Work<'_> {
                     self.spent += proof.nodes;
                     self.enter(question, &proof);
                     answered = true;
-                    if proof.cut {
+                    if proof.cut || self.can_go_on(&proof, campaign) {
                         continue;
                     }
                     return Ok(true);
@@ -117,6 +120,12 @@ impl Work<'_> {
             }
             return Ok(true);
         }
+    }
+
+    /// Whether there are passes now to run again what there were none for when the question was answered.
+    fn can_go_on(&self, proof: &ProofRecord, campaign: &Campaign) -> bool {
+        let is_spent = proof.reasons.iter().any(|(_, why)| why == SPENT);
+        is_spent && self.limits.left(campaign.passes()) >= PASSES_OF_PAIR
     }
 
     /// The requirements of a question that are still to be asked about.
@@ -166,7 +175,22 @@ impl Work<'_> {
         proof.cut = self.time_is_up();
         if self.stage.admits && !self.limits.is_interrupted() {
             let inputs = self.proposals(found.witnesses);
-            proof.round = campaign.admit(inputs, found.pairs);
+            let admitted = campaign.admit(inputs, found.pairs, self.limits);
+            let spent = |number: u32| (number, SPENT.to_owned());
+            if admitted.inputs_left > 0 {
+                // Which of them an input meets is not known before it is run.
+                let known: Vec<u32> = proof.reasons.iter().map(|(number, _)| *number).collect();
+                let others = left.iter().map(|&i| i as u32);
+                let others = others.filter(|number| !known.contains(number));
+                proof.reasons.extend(others.map(spent));
+            }
+            let is_left = |&&i: &&usize| {
+                let slot = question.asked[i].0;
+                slot.is_some_and(|slot| admitted.pairs_left.contains(&slot))
+            };
+            let pairs = left.iter().filter(is_left);
+            proof.reasons.extend(pairs.map(|&i| spent(i as u32)));
+            proof.round = admitted.round;
         }
         Ok(found.accepted)
     }

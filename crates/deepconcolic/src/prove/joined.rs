@@ -3,7 +3,7 @@
 
 use deepconcolic_campaign::Limits;
 use deepconcolic_check::steepness::AcceptedSlope;
-use deepconcolic_check::{Accepted, Certificate, Expectation, ProvenFacts, Slot, check};
+use deepconcolic_check::{Accepted, Certificate, Expectation, ProvenFacts, Slot, Until, check};
 use deepconcolic_network::{BitSet, Network};
 use deepconcolic_proofs::regions;
 use rayon::prelude::*;
@@ -112,7 +112,7 @@ fn judge(
     match &certificate.content {
         Content::Slopes(bytes) => {
             let name = &certificate.sources[0].0;
-            let slope = judge_slope(network, bytes, expectation.model);
+            let slope = judge_slope(network, bytes, expectation.model, Until::NEVER);
             let slope = slope
                 .map_err(|why| Error::Request(format!("{name}: it is not accepted: {why}")))?;
             Ok(Judged::Slope(slope))

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use deepconcolic_campaign::Campaign;
 use deepconcolic_check::steepness::SlopeCertificate;
-use deepconcolic_check::{Certificate, Expectation, Region, Rejection, check};
+use deepconcolic_check::{Certificate, Expectation, Region, Rejection, Until, check};
 use deepconcolic_record::ProofRecord;
 
 use super::Proven;
@@ -180,7 +180,7 @@ impl Work<'_> {
         };
         let network = self.stage.network;
         let judged = if SlopeCertificate::begins(&bytes) {
-            let slope = judge_slope(network, &bytes, &self.stage.model);
+            let slope = judge_slope(network, &bytes, &self.stage.model, Until::NEVER);
             slope.map(|slope| self.proven.accepted_slopes.push((number, slope)))
         } else {
             self.accept(number, &bytes)

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use deepconcolic_campaign::{Campaign, Limits};
-use deepconcolic_check::steepness::{AcceptedSlope, SlopeCertificate, SlopeQuestion, check_slopes};
-use deepconcolic_check::{Digest, Rejection};
+use deepconcolic_check::steepness::{
+    AcceptedSlope, SlopeCertificate, SlopeQuestion, check_slopes_until,
+};
+use deepconcolic_check::{Digest, Rejection, Until};
 use deepconcolic_criteria::{Family, Ratios};
 use deepconcolic_geometry::SearchSpace;
 use deepconcolic_network::Network;
@@ -64,10 +66,15 @@ impl SlopeQuestions {
     }
 }
 
-/// Reads a certificate of steepness and judges it.
-pub fn judge(network: &Network, bytes: &[u8], model: &Digest) -> Result<AcceptedSlope, Rejection> {
+/// Reads a certificate of steepness and judges it, unless time is up before.
+pub fn judge(
+    network: &Network,
+    bytes: &[u8],
+    model: &Digest,
+    until: Until<'_>,
+) -> Result<AcceptedSlope, Rejection> {
     let certificate = SlopeCertificate::from_bytes(bytes, network)?;
-    check_slopes(network, &certificate, model)
+    check_slopes_until(network, &certificate, model, until)
 }
 
 impl Proven {
@@ -174,7 +181,7 @@ impl ProofStage<'_> {
             if !is_of_ratio {
                 continue;
             }
-            match judge(self.network, &bytes, &self.model) {
+            match judge(self.network, &bytes, &self.model, Until::NEVER) {
                 Ok(slope) => proven.accepted_slopes.push((number, slope)),
                 Err(reason) => {
                     let aside = self.certificates.set_aside(number)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use deepconcolic_campaign::oracle::Verdict;
-use deepconcolic_check::{Audit, Witnesses};
+use deepconcolic_check::{Audit, Until, Witnesses};
 use deepconcolic_criteria::{Decision, Family, Means, Prediction};
 use deepconcolic_dataset::Samples;
 use deepconcolic_formats::Loaded;
@@ -269,6 +269,7 @@ impl Replay<'_> {
             seeds: &seeds,
             means: &means,
             decision,
+            until: Until::NEVER,
         };
         let obstacle = saved.renumbering.obstacle(settings);
         let then = saved.table.clone();

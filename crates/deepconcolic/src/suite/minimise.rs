@@ -77,7 +77,7 @@ impl Inputs for Rows<'_> {
 impl SuiteMinimisation {
     /// Finds few tests, and measures what they meet.
     pub fn run(&self) -> Result<MinimalSuite, Error> {
-        let opened = Opened::new(&self.dir, self.model.as_deref())?;
+        let opened = Opened::new(&self.dir, self.model.as_deref(), None)?;
         let family = opened.family.as_ref();
         if opened.sha256 != opened.settings.sha256 {
             return Err(Error::Request(

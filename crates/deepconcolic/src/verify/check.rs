@@ -2,15 +2,19 @@
 //! folder's own copy of the property, and every difference is a finding.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use deepconcolic_check::{Bound, Certificate, Digest, Expectation, check, hex, sha256};
-use deepconcolic_formats::LoadOptions;
+use deepconcolic_check::{
+    Bound, Certificate, Digest, Expectation, Rejection, Until, check_until, hex, sha256,
+};
+use deepconcolic_formats::{LoadOptions, LoadUntil};
 use serde::Serialize;
 
 use super::folder::{
     AnswerRecord, BoxEnds, CERTIFICATE, COUNTEREXAMPLE, PROPERTIES, RECORD, property_name, read,
 };
 use super::question::{Answer, PropertyQuestion, read_counterexample};
+use crate::audit::{LeftOut, OtherFiles};
 use crate::error::Error;
 use crate::model;
 
@@ -31,10 +35,25 @@ pub struct AnswerFindings {
     pub wrong: Vec<String>,
     /// What the folder says and nothing was compared with.
     pub not_verified: Vec<String>,
+    /// What there was no time to check.
+    pub left_out: Vec<LeftOut>,
+    /// Files of the folder that are not looked at.
+    pub other_files: OtherFiles,
 }
 
-/// Judges the answer that a folder holds, with the model that it names or another one.
-pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Error> {
+impl AnswerFindings {
+    /// Whether everything was checked and holds.
+    pub fn holds(&self) -> bool {
+        self.wrong.is_empty() && self.left_out.is_empty()
+    }
+}
+
+/// Judges the answer that a folder holds, with the model that it names or another one, as far as there is time.
+pub fn judge(
+    folder: &Path,
+    model: Option<&Path>,
+    deadline: Option<Instant>,
+) -> Result<AnswerFindings, Error> {
     let record = AnswerRecord::read(folder)?;
     let path = model.map_or_else(|| PathBuf::from(&record.model), Path::to_path_buf);
     if model.is_none() && !path.exists() {
@@ -50,7 +69,10 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
         dims: record.dims.clone(),
         fixed: record.fixed.clone(),
         from: record.from.clone(),
-        ..LoadOptions::default()
+        until: LoadUntil {
+            deadline,
+            ..LoadUntil::default()
+        },
     };
     let loaded = deepconcolic_formats::load(&path, &options)?;
     let digest = model::digest(&loaded);
@@ -61,7 +83,18 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
         certificate: optional(&folder.join(CERTIFICATE))?,
         counterexample: optional(&folder.join(COUNTEREXAMPLE))?,
     };
-    let mut findings = findings(&record, &asked, &digest, &files, &loaded.network)?;
+    let subject = Subject {
+        network: &loaded.network,
+        digest: &digest,
+        until: Until {
+            deadline,
+            ..Until::NEVER
+        },
+    };
+    let mut findings = findings(&record, &asked, &files, &subject)?;
+    let known = [RECORD, CERTIFICATE, COUNTEREXAMPLE];
+    let all = OtherFiles::of(folder, &[])?;
+    findings.other_files = all.without(|name| known.contains(&name) || PROPERTIES.contains(&name));
     if model.is_some() {
         let said = "where the model was (--model says where it is)";
         findings.not_verified.push(said.to_owned());
@@ -69,6 +102,13 @@ pub fn judge(folder: &Path, model: Option<&Path>) -> Result<AnswerFindings, Erro
     findings.verdict = record.verdict;
     findings.notes = record.notes;
     Ok(findings)
+}
+
+/// The model at hand, and when judging must end.
+struct Subject<'a> {
+    network: &'a deepconcolic_network::Network,
+    digest: &'a Digest,
+    until: Until<'a>,
 }
 
 /// The files of a folder beside its record.
@@ -100,22 +140,21 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 fn findings(
     record: &AnswerRecord,
     asked: &PropertyQuestion<'_>,
-    digest: &Digest,
     files: &Files,
-    network: &deepconcolic_network::Network,
+    subject: &Subject<'_>,
 ) -> Result<AnswerFindings, Error> {
     let mut findings = AnswerFindings::default();
-    compare(record, asked, digest, files, &mut findings)?;
+    compare(record, asked, subject.digest, files, &mut findings)?;
     let mut notes = Vec::new();
     match record.verdict.as_str() {
         "unsat" => {
             let certificate = files.certificate.as_deref();
-            certificate_of(asked, network, digest, certificate, &mut findings);
+            certificate_of(asked, subject, certificate, &mut findings);
             notes = asked.notes(Answer::Unsat);
         }
         "sat" => {
             let text = files.counterexample.as_deref();
-            if let Some(input) = counterexample_of(asked, network, text, &mut findings) {
+            if let Some(input) = counterexample_of(asked, subject.network, text, &mut findings) {
                 same(
                     "outside",
                     record.outside,
@@ -244,8 +283,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
 /// The certificate of an unsat answer.
 fn certificate_of(
     asked: &PropertyQuestion<'_>,
-    network: &deepconcolic_network::Network,
-    digest: &Digest,
+    subject: &Subject<'_>,
     bytes: Option<&[u8]>,
     findings: &mut AnswerFindings,
 ) {
@@ -256,12 +294,13 @@ fn certificate_of(
         return;
     };
     let expectation = Expectation {
-        model: digest,
+        model: subject.digest,
         regions: Some(std::slice::from_ref(&asked.region)),
         requirements: Some(&[asked.requirement.to_string()]),
     };
-    let checked = Certificate::from_bytes(bytes, network)
-        .and_then(|certificate| check(network, &certificate, &expectation));
+    let checked = Certificate::from_bytes(bytes, subject.network).and_then(|certificate| {
+        check_until(subject.network, &certificate, &expectation, subject.until)
+    });
     match checked {
         Ok(_) if asked.is_vacuous() => findings.holds.push(format!(
             "{CERTIFICATE}: accepted; no input meets the property whatever the network computes, so that it says nothing about the \
@@ -281,6 +320,10 @@ fn certificate_of(
                 accepted.leaves()
             ));
         }
+        Err(Rejection::Time) => findings.left_out.push(LeftOut {
+            what: format!("certificates, the first {CERTIFICATE}"),
+            count: 1,
+        }),
         Err(reason) => findings.wrong.push(format!("{CERTIFICATE}: rejected: {reason}")),
     }
 }

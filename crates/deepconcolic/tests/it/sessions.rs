@@ -26,7 +26,7 @@ fn a_session_in_memory_finds_what_one_in_a_folder_does() {
         let in_memory = ended(in_memory(job));
         assert!(in_memory.suite.len() > in_memory.suite.seeds());
         assert_same(&in_memory, &kept);
-        assert!(check(folder.path(), None).unwrap().holds());
+        assert!(check(folder.path(), None, None).unwrap().holds());
     }
 }
 
@@ -206,7 +206,11 @@ fn parts_that_were_held_to_a_function_are_a_run_that_says_so() {
     };
     let together = merged(vec![first, second]).unwrap();
     assert!(says(&whole) && says(&together));
-    assert!(check(&place.path().join("merged"), None).unwrap().holds());
+    assert!(
+        check(&place.path().join("merged"), None, None)
+            .unwrap()
+            .holds()
+    );
 }
 
 #[test]

@@ -149,7 +149,7 @@ pub fn prove_slope(
         bound,
         proofs,
     };
-    let accepted = problem.judge(&certificate)?;
+    let accepted = problem.judge(&certificate, Until::NEVER)?;
     Ok(SlopeProof {
         certificate,
         accepted,
@@ -272,7 +272,7 @@ impl Search<'_> {
         if self.limits.is_over() && !phases.is_empty() {
             return None;
         }
-        let part = self.problem.part(self.case, phases).ok()?;
+        let part = self.problem.part(self.case, phases, Until::NEVER).ok()?;
         if part.is_empty() {
             return Some(Bounded {
                 bound: 0.0,
@@ -293,7 +293,8 @@ impl Search<'_> {
         let mut best = Elimination::of(part).by_magnitudes();
         let mut work = 0.0;
         for &by_factors in ways {
-            let mut elimination = Elimination::of(self.problem.part(self.case, phases).ok()?);
+            let mut elimination =
+                Elimination::of(self.problem.part(self.case, phases, Until::NEVER).ok()?);
             let found = self.eliminating(&mut elimination, by_factors, whole);
             work += elimination.multiplications / PER_CUBE;
             if let Some(found) = found.filter(|found| found.bound <= best.bound) {
@@ -319,7 +320,7 @@ impl Search<'_> {
             }
             let part = &elimination.part;
             if part.open_units() <= self.limits.unknowns
-                && let Some(quadratic) = part.quadratic()
+                && let Some(quadratic) = part.quadratic(Until::NEVER)
             {
                 let found = self.by_form(elimination, &quadratic, whole);
                 return Some(
@@ -364,7 +365,7 @@ impl Search<'_> {
             .into_iter()
             .flatten()
             .filter_map(|(near, values)| {
-                let holds = |square: f64| quadratic.is_bounded(square, &values);
+                let holds = |square: f64| quadratic.is_bounded(square, &values, Until::NEVER);
                 let square = least(near, holds, || self.limits.is_over())?;
                 Some((square, values))
             });

@@ -183,7 +183,7 @@ fn change_leaf(random: &mut Random, leaf: &mut SlopeLeaf) {
 /// The least bound with which a certificate is accepted.
 fn least(problem: &SlopeProblem, certificate: &mut SlopeCertificate) -> Option<f64> {
     certificate.bound = 1e12;
-    problem.judge(certificate).ok()?;
+    problem.judge(certificate, Until::NEVER).ok()?;
     let mut ends = [0.0, 1e12];
     for _ in 0..90 {
         let middle = if ends[0] > 0.0 {
@@ -195,7 +195,7 @@ fn least(problem: &SlopeProblem, certificate: &mut SlopeCertificate) -> Option<f
             break;
         }
         certificate.bound = middle;
-        ends[usize::from(problem.judge(certificate).is_ok())] = middle;
+        ends[usize::from(problem.judge(certificate, Until::NEVER).is_ok())] = middle;
     }
     certificate.bound = ends[1];
     Some(ends[1])

@@ -45,7 +45,7 @@ class Check:
     """What came of judging a folder again."""
 
     holds: bool
-    """Whether everything that was checked holds."""
+    """Whether everything was checked and holds."""
     scope: list[str]
     """What was checked, from what."""
     done: list[str]
@@ -54,9 +54,13 @@ class Check:
     """What the folder says and is not so."""
     unverified: list[str]
     """What is taken as the folder says it."""
+    left_out: list[str]
+    """What there was no time to check."""
+    other_files: list[str]
+    """Files in the folder that the check has no use for, ten at most."""
 
     def passed(self) -> bool:
-        """Whether everything that was checked holds."""
+        """Whether everything was checked and holds."""
         return self.holds
 
 
@@ -123,14 +127,18 @@ def _counterexample(text: Optional[str]) -> tuple[Any, Any]:
     return np.array(values["X"]), np.array(values["Y"])
 
 
-def check(folder: _arrays.PathLike, model: Optional[_arrays.PathLike] = None, *, threads: int = 0) -> Check:
-    """Judges everything in a folder of ``run`` or ``verify`` again, independently, from its files.
+def check(
+    folder: _arrays.PathLike, model: Optional[_arrays.PathLike] = None, *, budget: _job.Seconds = "1h", threads: int = 0
+) -> Check:
+    """Judges everything in a folder of ``run`` or ``verify`` again, independently, from its files. What ``budget`` is too
+    short for is left out, and the folder then does not hold.
 
     >>> dc.check(result.folder).holds
     True
     """
-    found = json.loads(_native.check(Path(folder), None if model is None else Path(model), threads=_job.whole(threads, "threads")))
-    return Check(**found)
+    file = None if model is None else Path(model)
+    limit, cores = _job.seconds(budget), _job.whole(threads, "threads")
+    return Check(**json.loads(_native.check(Path(folder), file, limit, threads=cores)))
 
 
 def replay(folder: _arrays.PathLike, model: Optional[_arrays.PathLike] = None, *, threads: int = 0) -> Replay:

@@ -8,8 +8,21 @@ use std::path::Path;
 use deepconcolic::Error;
 use deepconcolic_dataset::write::AtomicFile;
 
+use super::single_file;
+
 /// The folder of pictures.
 const PICTURES: &str = "pictures";
+
+/// What reports have and nothing else.
+const OWN: [&str; 5] = [
+    "index.html",
+    "run.html",
+    "junit.xml",
+    "findings.sarif",
+    "summary.md",
+];
+/// What they may have besides.
+const BESIDE: [&str; 3] = ["style.css", "report.js", single_file::NAME];
 
 /// Names, with `/` between folder and file, and contents.
 #[derive(Default)]
@@ -18,14 +31,13 @@ pub struct Files(pub BTreeMap<String, Vec<u8>>);
 impl Files {
     /// Whether a folder has files of a report.
     pub fn are_in(folder: &Path) -> bool {
-        let known = [
-            "index.html",
-            "run.html",
-            "junit.xml",
-            "findings.sarif",
-            "summary.md",
-        ];
-        known.iter().any(|name| folder.join(name).is_file()) || !earlier(folder).is_empty()
+        OWN.iter().any(|name| folder.join(name).is_file()) || !earlier(folder).is_empty()
+    }
+
+    /// Whether a report may have a file of this name.
+    pub fn may_have(name: &str) -> bool {
+        let is_picture = name.starts_with(PICTURES) && has_extension(name, "png");
+        OWN.contains(&name) || BESIDE.contains(&name) || is_picture || is_page(name)
     }
 
     /// Adds a file.
@@ -97,6 +109,17 @@ fn own(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e == extension)
+}
+
+/// Whether a page is called so that some reports have and others do not.
+fn is_page(name: &str) -> bool {
+    (name.starts_with("layer-") && has_extension(name, "html"))
+        || name == "adversarial.html"
+        || name == "requirements.html"
+}
+
 /// Pages and pictures in a folder that only a report leaves there.
 fn earlier(folder: &Path) -> Vec<String> {
     let names = |path: &Path| -> Vec<String> {
@@ -107,16 +130,12 @@ fn earlier(folder: &Path) -> Vec<String> {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect()
     };
-    let ends =
-        |name: &str, extension: &str| Path::new(name).extension().is_some_and(|e| e == extension);
-    let is_page = |name: &String| {
-        (name.starts_with("layer-") && ends(name, "html"))
-            || name == "adversarial.html"
-            || name == "requirements.html"
-    };
-    let mut found: Vec<String> = names(folder).into_iter().filter(is_page).collect();
+    let pages = names(folder).into_iter().filter(|name| is_page(name));
+    let mut found: Vec<String> = pages.collect();
     let pictures = names(&folder.join(PICTURES));
-    let pictures = pictures.into_iter().filter(|name| ends(name, "png"));
+    let pictures = pictures
+        .into_iter()
+        .filter(|name| has_extension(name, "png"));
     found.extend(pictures.map(|name| format!("{PICTURES}/{name}")));
     found.sort();
     found

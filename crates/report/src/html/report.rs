@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use deepconcolic::{CheckReport, CoverageReport, Error, SavedRun};
+use deepconcolic::{CheckReport, CoverageReport, Error, LeftOut, SavedRun};
 
 use super::files::Files;
 use super::page::{Form, Links, Page, SCRIPT, STYLE, whole, written_by};
@@ -74,15 +74,29 @@ pub fn check(folder: &Path, report: &mut CheckReport) {
     if !Files::are_in(folder) {
         return;
     }
+    let late = !report.left_out().is_empty();
     let known = std::fs::read_to_string(folder.join("index.html")).ok();
     if known.is_some_and(|known| !known.contains(&written_by())) {
         let line = "index.html and its pages: another version of this program wrote them; `deepconcolic report` \
                     writes them anew";
         unverified(report, line);
+        report.other_files().remove(Files::may_have);
+        return;
+    }
+    // What was left out may be what its pages follow from.
+    if late {
+        report.other_files().remove(Files::may_have);
+        report.leave_out(LeftOut {
+            what: "report (index.html and what belongs to it)".into(),
+            count: 1,
+        });
         return;
     }
     match made_again(folder) {
         Ok(files) => {
+            report
+                .other_files()
+                .remove(|name| files.0.contains_key(name));
             for (file, why) in files.differences(folder) {
                 wrong(report, &file, why);
             }
@@ -91,6 +105,7 @@ pub fn check(folder: &Path, report: &mut CheckReport) {
     }
     if folder.join(compare::FILE).is_file() {
         unverified(report, "compare.html: it speaks of another folder too");
+        report.other_files().remove(|name| name == compare::FILE);
     }
 }
 

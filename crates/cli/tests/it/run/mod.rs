@@ -2,6 +2,7 @@
 //! the same however often the process is killed, and what cannot be done is refused with a reason.
 
 pub mod bed;
+mod checks_end;
 mod contract;
 mod decisions;
 mod disk;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use deepconcolic_dataset::arrays::NpzReader;
 use deepconcolic_dataset::write::NpzWriter;
 
-use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count};
+use super::bed::{Bed, IMAGES, Left, TABLE, assert_says, check, count, deepconcolic};
 
 /// `check` rejects the run, in these words.
 fn assert_rejected(run: &Left, parts: &[&str]) {
@@ -331,4 +331,38 @@ fn balls_of_few_changes() {
     let (run, infeasible) = checked(&bed, "pixels", IMAGES, &images);
     let (state, _) = run.requirements();
     assert_eq!((count(&state, 0), infeasible), (0, 2));
+}
+
+/// Pairs of inputs that proofs find are run again within the limit on passes; what it leaves none for stays open with that
+/// as the reason, and more passes decide it.
+#[test]
+fn pairs_that_proofs_find_are_run_again_within_the_limit() {
+    let bed = Bed::new();
+    for (criterion, radius, limit) in [("vvc", "0.2", "600"), ("svc", "0.3", "640")] {
+        let name = format!("{criterion}-{limit}");
+        let flags = ["--criterion", criterion, "--seeds", "3", "--radius", radius];
+        let more = ["--max-executions", limit, "--budget", "none"];
+        let run = bed.run(&name, TABLE, &[&flags[..], &more].concat());
+        let made = |run: &Left| {
+            let executions = &run.summary()["executions"];
+            let of = |kind: &str| executions[kind].as_u64().unwrap();
+            of("forward") + of("vjp")
+        };
+        let most: u64 = limit.parse().unwrap();
+        // A pair takes up to four passes: fewer are not enough for one.
+        assert!((most - 3..=most).contains(&made(&run)), "{}", made(&run));
+        let summary = run.summary();
+        assert_eq!(summary["stop"], "executions");
+        let notes = summary["notes"].to_string();
+        assert_says(&notes, &["--max-executions leaves no more for proofs"]);
+        assert_eq!(check(&run, &[]).0, 0);
+        let folder = run.0.to_str().unwrap();
+        let resumed = ["resume", folder, "--max-executions", "5000"];
+        let resumed = [&resumed[..], &["--budget", "none"]].concat();
+        let output = deepconcolic(&resumed).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(made(&run) > most);
+        assert_eq!(run.summary()["stop"], "complete");
+        assert_eq!(check(&run, &[]).0, 0);
+    }
 }

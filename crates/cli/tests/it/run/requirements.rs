@@ -31,6 +31,27 @@ fn what_follows_from_no_certificate_names_none() {
 }
 
 #[test]
+fn comparisons_of_a_value_with_itself_are_decided_without_a_certificate() {
+    let bed = Bed::new();
+    let text = "forall x: u[x][2,0] = u[x][2,0]\n\
+                forall x: v[x][2,1] >= v[x][2,1] + 0\n\
+                forall x: 2 * u[x][2,0] + 1 <= u[x][2,0] + u[x][2,0] + 1\n\
+                exists x: u[x][2,0] < u[x][2,0]\n\
+                exists x: u[x][2,0] > u[x][2,0]\n\
+                exists x: u[x][2,0] != u[x][2,0]\n\
+                forall x1, x2: u[x2][2,0] = u[x2][2,0]\n\
+                forall x: u[x][2,0] < u[x][2,0]\n\
+                exists x: u[x][2,0] = u[x][2,0]\n";
+    let file = bed.file("own.dr", text);
+    let run = bed.run("run", TABLE, &["--requirements", &file]);
+    // The last two are shown by any test: one refutes, one covers.
+    assert_eq!(run.requirements().0, [2, 2, 2, 2, 2, 2, 2, 1, 1]);
+    let (code, text) = check(&run, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert_says(&text, &["certificates: 0 of 0 accepted"]);
+}
+
+#[test]
 fn exists_forall_and_boxes_are_searched() {
     let bed = Bed::new();
     let text = "# some neuron of the last layer is high\n\
