@@ -232,8 +232,8 @@ impl Run {
 
     /// The constant of the criterion lipschitz; it searches the largest unless one is given.
     fn constant(&self) -> Result<Option<f64>, Failure> {
-        let named = |name: &str| name.eq_ignore_ascii_case("lipschitz");
-        let is_lipschitz = self.criterion.iter().any(|name| named(name));
+        let mut names = self.criterion.iter().flat_map(|names| names.split(','));
+        let is_lipschitz = names.any(|name| name.trim().eq_ignore_ascii_case("lipschitz"));
         let without = (!is_lipschitz).then_some(Parameters::CONSTANT);
         self.criterion_parameters.constant(without)
     }

@@ -203,11 +203,16 @@ fn explain(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
 
 /// How steep the network is, over all regions.
 fn print_slopes(out: &mut dyn Write, regions: &[SlopeSummary]) -> io::Result<()> {
+    // A search that is asked about a constant ends where it is refuted: there may be steeper pairs that nobody looked for.
+    let constant = regions.first().and_then(|region| region.constant);
+    let found = match constant {
+        None => "steepest pairs found".to_owned(),
+        Some(constant) => {
+            format!("pairs found, a search ends at the first steeper than {constant}")
+        }
+    };
     let figures = [
-        (
-            "steepest pairs found",
-            spread(regions, |region| region.found),
-        ),
+        (&found[..], spread(regions, |region| region.found)),
         (
             "certified upper bounds",
             spread(regions, |region| region.upper),

@@ -89,7 +89,7 @@ class Session:
         inputs.mkdir()
         given = {name: value for name, value in parameters.items() if value is not None}
         name, behind = _named(criterion, requirements)
-        if name == "lipschitz":
+        if "lipschitz" in (name or "").lower().split(","):
             given.setdefault("constant", "max")
         fields: dict[str, Any] = {
             "data": _job.data_settings(self._data, scale),

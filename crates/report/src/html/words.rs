@@ -224,8 +224,14 @@ fn slopes(view: &View) -> String {
         ),
         None => "no upper bound is certified".into(),
     };
+    let pairs = match regions.first().and_then(|region| region.constant) {
+        None => "the steepest pairs found".to_owned(),
+        Some(constant) => {
+            format!("the pairs found, of which a search wants one steeper than {constant},")
+        }
+    };
     format!(
-        "the steepest pairs found have a ratio of {} in the median of {} ({beside}); {certified}",
+        "{pairs} have a ratio of {} in the median of {} ({beside}); {certified}",
         or_none(found),
         plural(regions.len(), "region", "regions"),
     )

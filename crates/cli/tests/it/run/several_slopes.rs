@@ -1,6 +1,8 @@
 //! Slopes beside other criteria on one suite: they end as in a run of their own, in an account of their own, and the
 //! folder is a run's like any other.
 
+use std::process::Command;
+
 use deepconcolic_dataset::arrays::NpzReader;
 use serde_json::{Value, json};
 
@@ -88,6 +90,31 @@ fn slopes_beside_other_criteria_are_an_account_of_their_own() {
     );
     let index = String::from_utf8(run.bytes("index.html")).unwrap();
     assert_says(&index, &["lipschitz: 3 refuted, 0 proven, none is open"]);
+}
+
+#[test]
+fn names_with_commas_between_them_search_the_steepest_pairs_unless_a_constant_is_given() {
+    let bed = Bed::new();
+    let flags = ["-c", "nc, Lipschitz", "--seeds", "2", "--radius", "0.1"];
+    let rest = ["--max-executions", "1000", "--no-proofs"];
+    let steepest = bed.command("steepest", TABLE, &[&flags[..], &rest].concat());
+    let (text, run) = finished(steepest, Left(bed.path("steepest")));
+    assert_says(&text, &["\nsteepest pairs found: "]);
+    assert_eq!(run.summary()["lipschitz"][0]["constant"], Value::Null);
+    assert_eq!(account(&run, "lipschitz")["properties"]["refuted"], 0);
+    let rest = [&rest[..], &["--constant", "0.5"]].concat();
+    let asked = bed.command("asked", TABLE, &[&flags[..], &rest].concat());
+    let (text, run) = finished(asked, Left(bed.path("asked")));
+    let ends = "\npairs found, a search ends at the first steeper than 0.5: ";
+    assert_says(&text, &[ends]);
+    assert_eq!(run.summary()["lipschitz"][0]["constant"], json!(0.5));
+    assert_eq!(account(&run, "lipschitz")["properties"]["refuted"], 2);
+}
+
+fn finished(mut command: Command, run: Left) -> (String, Left) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    (String::from_utf8(output.stdout).unwrap(), run)
 }
 
 #[test]
