@@ -183,8 +183,8 @@ impl Books {
 impl Witnesses<'_> {
     /// Runs all tests, given one after the other, and measures them twice: once as a whole by the
     /// criterion's own count, and once test by test for the witnesses. The two must agree. Claims
-    /// about pairs of tests are judged too; a false one is an error, and so is that time is up. Of many tests for vsc, svc and vvc only
-    /// what is claimed is counted.
+    /// about pairs of tests are judged too; a false one is an error, and so is that time is up. Of many tests for vsc, svc
+    /// and vvc only what is claimed is counted.
     pub fn audit(&self, inputs: &[f32], claims: &[PairClaim]) -> Result<Audit, String> {
         let groups = self.family.groups();
         let required: Vec<BitSet> = groups
